@@ -1,1 +1,17 @@
-//! store
+//! ROWS. The only crate that knows SQL.
+
+pub mod audit;
+pub mod brands;
+pub mod db;
+pub mod folders;
+pub mod idempotency;
+pub mod identity;
+pub mod keys;
+pub mod media;
+pub mod migrate;
+pub mod page;
+pub mod posts;
+pub mod tenant;
+pub mod users;
+
+pub use db::{Conn, Db, StoreError, Tx};

@@ -1,0 +1,166 @@
+//! A JSON value that was read strictly: no key twice, no deep nesting.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::{At, Faults};
+
+const DEEPEST: usize = 32;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    Null,
+    Bool(bool),
+    Number(serde_json::Number),
+    Text(String),
+    List(Vec<Json>),
+    Object(BTreeMap<String, Json>),
+    /// From a query string, where a number looks like a text.
+    Parameter(String),
+}
+
+/// Why a body is not JSON, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(String);
+
+pub fn parse(bytes: &[u8]) -> Result<Json, Malformed> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let json = Depth(0).deserialize(&mut reader).map_err(|error| Malformed(error.to_string()))?;
+    reader.end().map_err(|error| Malformed(error.to_string()))?;
+    Ok(json)
+}
+
+impl Json {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Number(_) => "a number",
+            Self::Text(_) | Self::Parameter(_) => "a string",
+            Self::List(_) => "a list",
+            Self::Object(_) => "an object",
+        }
+    }
+
+    /// The text, if it is one that every store and every header can hold.
+    pub fn into_text(self, at: &At<'_>, faults: &mut Faults) -> Option<String> {
+        match self {
+            Self::Text(text) | Self::Parameter(text) if !text.contains('\0') => Some(text),
+            Self::Text(_) | Self::Parameter(_) => {
+                faults.add(at, "invalid_character", "a NUL character is not allowed");
+                None
+            }
+            other => {
+                faults.add(at, "wrong_type", format!("expected a string, got {}", other.kind()));
+                None
+            }
+        }
+    }
+}
+
+/// How far the value being read lies below the top.
+#[derive(Clone, Copy)]
+struct Depth(usize);
+
+impl<'de> DeserializeSeed<'de> for Depth {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Depth {
+    fn below<E: Error>(self) -> Result<Self, E> {
+        if self.0 >= DEEPEST {
+            return Err(E::custom(format!("nested more than {DEEPEST} levels deep")));
+        }
+        Ok(Self(self.0 + 1))
+    }
+}
+
+impl<'de> Visitor<'de> for Depth {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Json, E> {
+        serde_json::Number::from_f64(value)
+            .map(Json::Number)
+            .ok_or_else(|| E::custom("the number is out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::Text(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json, A::Error> {
+        let below = self.below()?;
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element_seed(below)? {
+            items.push(item);
+        }
+        Ok(Json::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let below = self.below()?;
+        let mut fields = BTreeMap::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let value = map.next_value_seed(below)?;
+            if fields.contains_key(&name) {
+                return Err(A::Error::custom(format!("the key {name:?} stands twice in one object")));
+            }
+            fields.insert(name, value);
+        }
+        Ok(Json::Object(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_stands_twice_is_an_error() {
+        assert!(parse(br#"{"a":1,"b":{"c":1}}"#).is_ok());
+        assert!(parse(br#"{"a":1,"b":2,"a":3}"#).unwrap_err().to_string().contains("\"a\""));
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_without_a_panic() {
+        let deep = "[".repeat(33) + &"]".repeat(33);
+        let endless = "[".repeat(100_000);
+        for wrong in
+            ["", "{", "{} x", "\u{feff}{}", r#"{"a":"\ud800"}"#, "1e400", "nul", &deep, &endless]
+        {
+            assert!(parse(wrong.as_bytes()).is_err(), "{wrong:.20}");
+        }
+        assert!(parse(b"{\"a\":\"\xff\"}").is_err());
+        assert!(parse(("[".repeat(32) + &"]".repeat(32)).as_bytes()).is_ok());
+    }
+}

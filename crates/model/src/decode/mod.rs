@@ -1,0 +1,228 @@
+//! Reading what callers send: strictly, and with every fault named at once.
+//!
+//! A type that implements [`Field`] can stand in a body or a query. [`input!`] makes such a
+//! type out of a struct; the same struct gives the JSON Schema, so document and check agree.
+
+mod fields;
+mod json;
+
+use std::fmt;
+
+pub use fields::{Instant, List, Text, Whole};
+pub use json::{Json, Malformed, parse};
+use serde::Serialize;
+
+/// At most this many faults are told; nobody mends more in one go.
+const MOST_FAULTS: usize = 100;
+
+/// One thing that is wrong with the input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub field: String,
+    pub code: &'static str,
+    pub message: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub fn add(&mut self, at: &At<'_>, code: &'static str, message: impl Into<String>) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { field: at.to_string(), code, message: message.into() });
+        }
+    }
+
+    /// A fault found after decoding, at a field of the body.
+    pub fn add_field(
+        &mut self,
+        field: impl Into<String>,
+        code: &'static str,
+        message: impl Into<String>,
+    ) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { field: field.into(), code, message: message.into() });
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn into_vec(self) -> Vec<Fault> {
+        self.0
+    }
+
+    /// The value, if nothing was wrong with it or anything else.
+    pub fn check<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(self.0),
+        }
+    }
+}
+
+/// Where in the input we are: `media[2].alt_text`.
+#[derive(Clone, Copy)]
+pub enum At<'a> {
+    Root,
+    Key(&'a At<'a>, &'a str),
+    Index(&'a At<'a>, usize),
+}
+
+impl<'a> At<'a> {
+    pub fn key(&'a self, name: &'a str) -> At<'a> {
+        At::Key(self, name)
+    }
+
+    pub fn index(&'a self, index: usize) -> At<'a> {
+        At::Index(self, index)
+    }
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            At::Root => Ok(()),
+            At::Key(At::Root, name) => f.write_str(name),
+            At::Key(parent, name) => write!(f, "{parent}.{name}"),
+            At::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// Something that can be read from input.
+pub trait Field: Sized {
+    /// Whether `null` is a value of this type, rather than an absent one.
+    const TAKES_NULL: bool = false;
+
+    /// Reads the value. `None` means that at least one fault was added.
+    fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self>;
+
+    /// What an absent field means.
+    fn absent(at: &At<'_>, faults: &mut Faults) -> Option<Self> {
+        faults.add(at, "required", "this field is required");
+        None
+    }
+}
+
+/// Reads a whole body or query.
+pub fn decode<T: Field>(json: Json) -> Result<T, Vec<Fault>> {
+    let mut faults = Faults::default();
+    let value = T::decode(json, &At::Root, &mut faults);
+    faults.check(value)
+}
+
+/// The fields of an object while they are being read.
+pub struct Object<'a> {
+    fields: std::collections::BTreeMap<String, Json>,
+    at: &'a At<'a>,
+}
+
+impl<'a> Object<'a> {
+    pub fn open(json: Json, at: &'a At<'a>, faults: &mut Faults) -> Option<Self> {
+        match json {
+            Json::Object(fields) => Some(Self { fields, at }),
+            other => {
+                faults.add(at, "wrong_type", format!("expected an object, got {}", other.kind()));
+                None
+            }
+        }
+    }
+
+    pub fn take<T: Field>(&mut self, name: &str, faults: &mut Faults) -> Option<T> {
+        let at = self.at.key(name);
+        match self.fields.remove(name) {
+            Some(json) => T::decode(json, &at, faults),
+            None => T::absent(&at, faults),
+        }
+    }
+
+    /// Names every field that nobody took.
+    pub fn close(self, known: &[&str], read_only: &[&str], faults: &mut Faults) {
+        for name in self.fields.keys() {
+            let at = self.at.key(name);
+            if read_only.contains(&name.as_str()) {
+                faults.add(&at, "read_only", "this field is set by the service; leave it out");
+            } else {
+                let known = known.join(", ");
+                faults.add(&at, "unknown_field", format!("there is no such field; known: {known}"));
+            }
+        }
+    }
+}
+
+/// Declares a struct that callers may send: its schema, its decoder, its known fields.
+///
+/// Fields of type `Option<T>` may be left out. `read_only` names fields that callers see in
+/// answers and may be tempted to send back.
+#[macro_export]
+macro_rules! input {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $( $(#[$field_meta:meta])* $field:ident : $type:ty ),* $(,)?
+        }
+        $(read_only: [$($read_only:literal),* $(,)?])?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        $vis struct $name { $( $(#[$field_meta])* pub $field: $type ),* }
+
+        impl $crate::decode::Field for $name {
+            #[allow(unused_mut, unused_variables, clippy::allow_attributes, reason = "a struct may have no fields")]
+            fn decode(
+                json: $crate::decode::Json,
+                at: &$crate::decode::At<'_>,
+                faults: &mut $crate::decode::Faults,
+            ) -> Option<Self> {
+                let mut object = $crate::decode::Object::open(json, at, faults)?;
+                $( let $field = object.take(stringify!($field), faults); )*
+                object.close(&[$(stringify!($field)),*], &[$($($read_only),*)?], faults);
+                Some(Self { $( $field: $field? ),* })
+            }
+        }
+    };
+}
+
+/// Declares an enum whose variants are words in the API, in the store and in the code alike.
+#[macro_export]
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $word:literal ),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema,
+            serde::Serialize, serde::Deserialize)]
+        $vis enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant ),* }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+
+        impl $crate::decode::Field for $name {
+            fn decode(
+                json: $crate::decode::Json,
+                at: &$crate::decode::At<'_>,
+                faults: &mut $crate::decode::Faults,
+            ) -> Option<Self> {
+                let text = json.into_text(at, faults)?;
+                let found = Self::parse(&text);
+                if found.is_none() {
+                    faults.add(at, "invalid_choice", concat!("choose one of:" $(, " ", $word)*));
+                }
+                found
+            }
+        }
+    };
+}

@@ -1,0 +1,183 @@
+//! Profile and schedule settings.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    decode::{At, Faults, Field, Json, List, Whole},
+    input,
+    label::Name,
+    words,
+};
+
+words! {
+    #[derive(PartialOrd, Ord)]
+    pub enum Weekday {
+        Monday = "monday",
+        Tuesday = "tuesday",
+        Wednesday = "wednesday",
+        Thursday = "thursday",
+        Friday = "friday",
+        Saturday = "saturday",
+        Sunday = "sunday",
+    }
+}
+
+/// A zone of the IANA database, such as `Europe/Berlin`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TimeZone(pub String);
+
+impl Field for TimeZone {
+    fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self> {
+        let text = json.into_text(at, faults)?;
+        match jiff::tz::db().get(&text) {
+            Ok(zone) => zone.iana_name().map(|name| Self(name.to_owned())),
+            Err(_) => {
+                faults.add(at, "unknown_time_zone", "a zone name such as Europe/Berlin or UTC");
+                None
+            }
+        }
+    }
+}
+
+impl JsonSchema for TimeZone {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TimeZone".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "minLength": 1, "maxLength": 64, "examples": ["Europe/Berlin"],
+            "description": "Name of a zone in the IANA time zone database.",
+        })
+    }
+}
+
+/// A time of day, `HH:MM`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TimeOfDay(pub String);
+
+impl Field for TimeOfDay {
+    fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self> {
+        let text = json.into_text(at, faults)?;
+        let two = |part: &str, below: u8| {
+            part.len() == 2
+                && part.bytes().all(|byte| byte.is_ascii_digit())
+                && part.parse::<u8>().is_ok_and(|number| number < below)
+        };
+        match text.split_once(':') {
+            Some((hour, minute)) if two(hour, 24) && two(minute, 60) => Some(Self(text)),
+            _ => {
+                faults.add(at, "invalid_time_of_day", "a time of day such as 09:30");
+                None
+            }
+        }
+    }
+}
+
+impl JsonSchema for TimeOfDay {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TimeOfDay".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "examples": ["09:30"]
+        })
+    }
+}
+
+input! {
+    /// A weekly time at which the brand likes to publish, in the brand's time zone.
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub struct Slot {
+        weekday: Weekday,
+        time: TimeOfDay,
+    }
+}
+
+/// How a brand plans its posts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Schedule {
+    pub time_zone: TimeZone,
+    /// The weekly slots that `available-slot` chooses from, in order.
+    pub slots: Vec<Slot>,
+    /// Two posts are never put closer together than this.
+    pub minimum_gap_minutes: i64,
+    /// How late a post may start; later it is missed and waits for a person.
+    pub late_window_hours: i64,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        let weekdays = Weekday::ALL.iter().take(5);
+        let slots = weekdays
+            .flat_map(|weekday| {
+                ["09:00", "13:00", "17:00"]
+                    .map(|time| Slot { weekday: *weekday, time: TimeOfDay(time.to_owned()) })
+            })
+            .collect();
+        Self {
+            time_zone: TimeZone("UTC".to_owned()),
+            slots,
+            minimum_gap_minutes: 15,
+            late_window_hours: 24,
+        }
+    }
+}
+
+input! {
+    pub struct ProfileChanges {
+        name: Option<Name>,
+        time_zone: Option<TimeZone>,
+    }
+    read_only: ["email", "id", "role"]
+}
+
+input! {
+    pub struct ScheduleChanges {
+        time_zone: Option<TimeZone>,
+        slots: Option<List<Slot, 200>>,
+        minimum_gap_minutes: Option<Whole<0, 1440>>,
+        late_window_hours: Option<Whole<1, 168>>,
+    }
+}
+
+input! {
+    /// New settings. A section or field that is left out stays as it is.
+    pub struct SettingsChanges {
+        profile: Option<ProfileChanges>,
+        schedule: Option<ScheduleChanges>,
+    }
+}
+
+impl Schedule {
+    pub fn apply(&mut self, changes: ScheduleChanges) {
+        if let Some(zone) = changes.time_zone {
+            self.time_zone = zone;
+        }
+        if let Some(slots) = changes.slots {
+            self.slots = slots.0;
+            self.slots.sort();
+            self.slots.dedup();
+        }
+        if let Some(minutes) = changes.minimum_gap_minutes {
+            self.minimum_gap_minutes = minutes.0;
+        }
+        if let Some(hours) = changes.late_window_hours {
+            self.late_window_hours = hours.0;
+        }
+    }
+}

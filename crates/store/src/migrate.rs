@@ -1,0 +1,87 @@
+//! Forward migrations, the same files for both engines.
+
+use std::path::Path;
+
+use campanile_model::time::Millis;
+
+use crate::{
+    db::{Db, Dialect, Result, StoreError, Tx},
+    params,
+};
+
+/// In order. A released file is never changed; a change is a new file.
+const MIGRATIONS: &[(i64, &str, &str)] =
+    &[(1, "core", include_str!("../../../migrations/0001_core.sql"))];
+
+pub const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
+/// What a migration did to a store.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Current,
+    Created,
+    Upgraded { from: i64 },
+}
+
+/// Brings the schema up to this binary's version, after a backup where there is something to
+/// lose. A store that is ahead of the binary is left alone.
+pub async fn migrate(db: &Db, backups: &Path, now: Millis) -> Result<Outcome> {
+    let before = version(db).await?;
+    if before > NEWEST {
+        return Err(StoreError::Refused(format!(
+            "the store has schema version {before}, this program knows {NEWEST}: \
+             start a newer version of it"
+        )));
+    }
+    if before == NEWEST {
+        return Ok(Outcome::Current);
+    }
+    if before > 0 && db.dialect() == Dialect::Sqlite {
+        let file = format!("before-schema-{}-{now}.db", before + 1);
+        db.sqlite_backup(&backups.join(file))?;
+    }
+    db.write(async |mut tx| upgrade(&mut tx, now).await).await?;
+    Ok(if before == 0 { Outcome::Created } else { Outcome::Upgraded { from: before } })
+}
+
+/// The schema's version; `0` for an empty store.
+pub async fn version(db: &Db) -> Result<i64> {
+    let mut conn = db.read().await?;
+    let exists = conn.dialect().pick(
+        "SELECT count(*) FROM sqlite_master WHERE name = 'schema_versions'",
+        "SELECT count(*) FROM pg_tables
+          WHERE schemaname = current_schema() AND tablename = 'schema_versions'",
+    );
+    if conn.count(exists, params![]).await? == 0 {
+        return Ok(0);
+    }
+    conn.count("SELECT coalesce(max(number), 0) FROM schema_versions", params![]).await
+}
+
+/// All steps in one transaction: a crash half-way leaves the store as it was.
+async fn upgrade(tx: &mut Tx, now: Millis) -> Result<()> {
+    tx.take_turns_on("migration").await?;
+    let table = "CREATE TABLE IF NOT EXISTS schema_versions (
+        number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)";
+    tx.script(table).await?;
+    let reached =
+        tx.count("SELECT coalesce(max(number), 0) FROM schema_versions", params![]).await?;
+    for (number, name, text) in MIGRATIONS.iter().filter(|(number, ..)| *number > reached) {
+        let text = in_dialect(text, tx.dialect());
+        tx.script(&text).await?;
+        let sql = "INSERT INTO schema_versions (number, name, applied_at) VALUES ($1, $2, $3)";
+        tx.execute(sql, params![*number, *name, now]).await?;
+    }
+    Ok(())
+}
+
+/// What the engines must be told differently. PostgreSQL sorts text by the language of its
+/// database unless told to go by bytes, as SQLite does and as our identifiers need.
+fn in_dialect(text: &str, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Sqlite => text.replace("{clustered}", "WITHOUT ROWID"),
+        Dialect::Postgres => {
+            text.replace("{clustered}", "").replace(" TEXT", " TEXT COLLATE \"C\"")
+        }
+    }
+}
