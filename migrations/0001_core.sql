@@ -217,3 +217,9 @@ CREATE TABLE idempotency_keys (
     PRIMARY KEY (owner, name)
 ) {clustered};
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
+
+-- What the installation itself has to remember.
+CREATE TABLE service_settings (
+    name TEXT NOT NULL PRIMARY KEY,
+    value BYTEA NOT NULL
+);

@@ -227,11 +227,19 @@ mod tests {
         draft.set_media(Some(Some(path("a.jpg"))), None, &mut faults);
         assert_eq!(draft.media, [reference("a.jpg")]);
 
-        draft.set_media(None, Some(Some(vec![reference("b.jpg"), reference("c.jpg")])), &mut faults);
+        draft.set_media(
+            None,
+            Some(Some(vec![reference("b.jpg"), reference("c.jpg")])),
+            &mut faults,
+        );
         assert_eq!(draft.media_url, Some(path("b.jpg")));
         assert!(faults.is_empty());
 
-        draft.set_media(Some(Some(path("z.jpg"))), Some(Some(vec![reference("b.jpg")])), &mut faults);
+        draft.set_media(
+            Some(Some(path("z.jpg"))),
+            Some(Some(vec![reference("b.jpg")])),
+            &mut faults,
+        );
         assert!(!faults.is_empty());
     }
 }

@@ -30,10 +30,8 @@ pub fn write(out: &mut String, at: Millis) {
     let (hour, minute) = (rest / HOUR, rest / MINUTE % 60);
     let (second, milli) = (rest / SECOND % 60, rest % SECOND);
     // Writing to a String cannot fail.
-    let _ = write!(
-        out,
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"
-    );
+    let _ =
+        write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
 }
 
 /// The date of a day counted from 1970, in the Gregorian calendar.
@@ -93,9 +91,17 @@ mod tests {
         assert_eq!(parse("2026-11-15T09:30:00Z"), Some(1_794_735_000_000));
         assert_eq!(parse("2026-11-15T10:30:00.000+01:00"), Some(1_794_735_000_000));
         for wrong in [
-            "2026-11-15T09:30:00", "2026-11-15", "1794735000", "9999-12-31T23:59:60Z",
-            "10000-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-15T09:30:00+25:00",
-            "2026-11-15 09:30:00Z", "2026-11-15T09:30:00Z[Europe/Berlin]", "NaN", "",
+            "2026-11-15T09:30:00",
+            "2026-11-15",
+            "1794735000",
+            "9999-12-31T23:59:60Z",
+            "10000-01-01T00:00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-11-15T09:30:00+25:00",
+            "2026-11-15 09:30:00Z",
+            "2026-11-15T09:30:00Z[Europe/Berlin]",
+            "NaN",
+            "",
         ] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }

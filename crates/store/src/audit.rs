@@ -154,9 +154,10 @@ pub async fn list(
     filter: &Filter,
     page: &Page,
 ) -> Result<(Vec<Entry>, Option<String>)> {
-    let above = page.below.clone().or_else(|| {
-        filter.to.map(|to| AuditId::floor(to.saturating_add(1)).as_str().to_owned())
-    });
+    let above = page
+        .below
+        .clone()
+        .or_else(|| filter.to.map(|to| AuditId::floor(to.saturating_add(1)).as_str().to_owned()));
     let above = above.as_deref().unwrap_or("audit_~");
     let floor = filter.from.map(|from| AuditId::floor(from).as_str().to_owned());
     let floor = floor.as_deref().unwrap_or("");
@@ -216,7 +217,8 @@ async fn seal_batch(tx: &mut Tx, now: Millis) -> Result<u64> {
         INSERT INTO audit_seals (number, entries, previous, hash, created_at)
         VALUES ($1, $2, $3, $4, $5)";
     tx.take_turns_on("audit chain").await?;
-    let last = tx.optional(LAST, params![], |row| Ok((row.int(0)?, row.bytes(1)?.to_vec()))).await?;
+    let last =
+        tx.optional(LAST, params![], |row| Ok((row.int(0)?, row.bytes(1)?.to_vec()))).await?;
     let (number, previous) = last.unwrap_or((0, vec![0; 32]));
     let marked = tx.execute(MARK, params![number + 1, LARGEST_SEAL]).await?;
     if marked > 0 {

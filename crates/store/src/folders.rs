@@ -1,10 +1,6 @@
 //! Rows of `content_folders`, and the paths that posts and media carry.
 
-use campanile_model::{
-    folder::Tree,
-    label::FolderPath,
-    time::Millis,
-};
+use campanile_model::{folder::Tree, label::FolderPath, time::Millis};
 
 use crate::{
     db::{Conn, Result, Tx},

@@ -11,6 +11,7 @@ pub mod media;
 pub mod migrate;
 pub mod page;
 pub mod posts;
+pub mod settings;
 pub mod tenant;
 pub mod users;
 

@@ -169,24 +169,13 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, item: &Item, tags: &[Tag]) -> 
     insert_tags(tx, tenant, &item.id, tags).await
 }
 
-pub async fn update(
-    tx: &mut Tx,
-    tenant: &Tenant,
-    item: &Item,
-    tags: Option<&[Tag]>,
-) -> Result<()> {
+pub async fn update(tx: &mut Tx, tenant: &Tenant, item: &Item, tags: Option<&[Tag]>) -> Result<()> {
     const SQL: &str = "
         UPDATE media_items SET folder_path = $3, tags = $4, updated_at = $5
          WHERE brand_id = $1 AND id = $2";
     tx.push(
         SQL,
-        params![
-            tenant.brand(),
-            &item.id,
-            item.folder_path.as_deref(),
-            &item.tags,
-            item.updated_at
-        ],
+        params![tenant.brand(), &item.id, item.folder_path.as_deref(), &item.tags, item.updated_at],
     )
     .await?;
     if let Some(tags) = tags {
@@ -223,7 +212,8 @@ async fn delete_tags(tx: &mut Tx, tenant: &Tenant, id: &MediaId) -> Result<()> {
     const TAGS: &str = "SELECT tags FROM media_items WHERE brand_id = $1 AND id = $2";
     const SQL: &str = "DELETE FROM media_tags WHERE brand_id = $1 AND tag = $2 AND media_id = $3";
     let tags = tx.optional(TAGS, params![tenant.brand(), id], |row| row.text(0)).await?;
-    let tags: Vec<String> = tags.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    let tags: Vec<String> =
+        tags.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
     for tag in &tags {
         tx.push(SQL, params![tenant.brand(), tag, id]).await?;
     }
@@ -339,8 +329,7 @@ pub async fn sweepable(
 }
 
 pub async fn forget_blob(tx: &mut Tx, workspace: &WorkspaceId, blob: &BlobId) -> Result<()> {
-    const SQL: &str =
-        "DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state <> 'live'";
+    const SQL: &str = "DELETE FROM blobs WHERE workspace_id = $1 AND id = $2 AND state <> 'live'";
     tx.push(SQL, params![workspace, blob]).await
 }
 

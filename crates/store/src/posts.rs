@@ -183,32 +183,85 @@ fn contains_pattern(text: &str) -> String {
     pattern
 }
 
+/// What is shown of a post, borrowed from a row or from a [`Post`].
+struct View<'a> {
+    id: &'a str,
+    brand: &'a str,
+    status: &'a str,
+    document: &'a str,
+    folder_path: Option<&'a str>,
+    scheduled_at: Option<Millis>,
+    published_at: Option<Millis>,
+    created_by: &'a str,
+    created_at: Millis,
+    updated_at: Millis,
+}
+
 /// Writes the row as the API shows it, straight from the columns of [`COLUMNS`].
 fn write_json(row: &Row<'_>, brand: &BrandId, out: &mut String) -> Result<()> {
-    out.push_str("{\"id\":\"");
-    out.push_str(row.str(0)?);
-    out.push_str("\",\"brand_id\":\"");
-    out.push_str(brand.as_str());
-    out.push_str("\",\"status\":\"");
-    out.push_str(row.str(1)?);
-    out.push_str("\",");
-    // The document is an object of its own: its fields go in without its braces.
-    let document = row.str(8)?;
-    out.push_str(document.get(1..document.len().saturating_sub(1)).unwrap_or_default());
-    out.push_str(",\"folder_path\":");
-    match row.optional_str(2)? {
-        Some(path) => out.push_str(&serde_json::to_string(path).map_err(encoding)?),
-        None => out.push_str("null"),
+    let view = View {
+        id: row.str(0)?,
+        brand: brand.as_str(),
+        status: row.str(1)?,
+        document: row.str(8)?,
+        folder_path: row.optional_str(2)?,
+        scheduled_at: row.optional_int(3)?,
+        published_at: row.optional_int(4)?,
+        created_by: row.str(5)?,
+        created_at: row.int(6)?,
+        updated_at: row.int(7)?,
+    };
+    view.write(out)
+}
+
+impl Post {
+    /// The post as the API shows it.
+    pub fn to_json(&self) -> Result<String> {
+        let document = serde_json::to_string(&self.draft).map_err(encoding)?;
+        let view = View {
+            id: self.id.as_str(),
+            brand: self.brand.as_str(),
+            status: self.status.as_str(),
+            document: &document,
+            folder_path: self.folder_path.as_deref(),
+            scheduled_at: self.scheduled_at,
+            published_at: self.published_at,
+            created_by: self.created_by.as_str(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        };
+        let mut json = String::with_capacity(document.len() + 300);
+        view.write(&mut json)?;
+        Ok(json)
     }
-    write_time(",\"scheduled_at\":", row.optional_int(3)?, out);
-    write_time(",\"published_at\":", row.optional_int(4)?, out);
-    out.push_str(",\"created_by\":\"");
-    out.push_str(row.str(5)?);
-    out.push('"');
-    write_time(",\"created_at\":", Some(row.int(6)?), out);
-    write_time(",\"updated_at\":", Some(row.int(7)?), out);
-    out.push('}');
-    Ok(())
+}
+
+impl View<'_> {
+    fn write(&self, out: &mut String) -> Result<()> {
+        for part in ["{\"id\":\"", self.id, "\",\"brand_id\":\"", self.brand] {
+            out.push_str(part);
+        }
+        for part in ["\",\"status\":\"", self.status, "\","] {
+            out.push_str(part);
+        }
+        // The document is an object of its own: its fields go in without its braces.
+        let end = self.document.len().saturating_sub(1);
+        out.push_str(self.document.get(1..end).unwrap_or_default());
+        out.push_str(",\"folder_path\":");
+        match self.folder_path {
+            Some(path) => out.push_str(&serde_json::to_string(path).map_err(encoding)?),
+            None => out.push_str("null"),
+        }
+        write_time(",\"scheduled_at\":", self.scheduled_at, out);
+        write_time(",\"published_at\":", self.published_at, out);
+        for part in [",\"created_by\":\"", self.created_by, "\""] {
+            out.push_str(part);
+        }
+        write_time(",\"created_at\":", Some(self.created_at), out);
+        write_time(",\"updated_at\":", Some(self.updated_at), out);
+        out.push('}');
+        Ok(())
+    }
 }
 
 fn write_time(name: &str, at: Option<Millis>, out: &mut String) {
@@ -330,8 +383,7 @@ async fn insert_references(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<
 }
 
 async fn delete_references(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
-    const TAG: &str =
-        "DELETE FROM post_tags WHERE brand_id = $1 AND tag = $2 AND post_id = $3";
+    const TAG: &str = "DELETE FROM post_tags WHERE brand_id = $1 AND tag = $2 AND post_id = $3";
     const MEDIA: &str =
         "DELETE FROM post_media WHERE brand_id = $1 AND storage_path = $2 AND post_id = $3";
     for Tag(tag) in &post.draft.tags {

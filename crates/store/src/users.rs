@@ -106,8 +106,7 @@ pub async fn update_profile(
     now: Millis,
 ) -> Result<()> {
     tx.mark_identity_changed();
-    const SQL: &str =
-        "UPDATE users SET name = $2, time_zone = $3, updated_at = $4 WHERE id = $1";
+    const SQL: &str = "UPDATE users SET name = $2, time_zone = $3, updated_at = $4 WHERE id = $1";
     tx.push(SQL, params![id, name, time_zone, now]).await
 }
 
@@ -149,4 +148,9 @@ pub async fn record_failure(
 pub async fn forgive(tx: &mut Tx, email: &str) -> Result<()> {
     const SQL: &str = "DELETE FROM sign_in_failures WHERE email = $1";
     tx.push(SQL, params![email]).await
+}
+
+pub async fn sweep_failures(tx: &mut Tx, older_than: Millis) -> Result<u64> {
+    const SQL: &str = "DELETE FROM sign_in_failures WHERE locked_until < $1";
+    tx.execute(SQL, params![older_than]).await
 }

@@ -133,7 +133,9 @@ impl<'de> Visitor<'de> for Depth {
         while let Some(name) = map.next_key::<String>()? {
             let value = map.next_value_seed(below)?;
             if fields.contains_key(&name) {
-                return Err(A::Error::custom(format!("the key {name:?} stands twice in one object")));
+                return Err(A::Error::custom(format!(
+                    "the key {name:?} stands twice in one object"
+                )));
             }
             fields.insert(name, value);
         }

@@ -168,10 +168,8 @@ impl Seat {
             self.group = Some(Group { fate: watch::Sender::new(None), members: 0 });
         }
         run(&self.connection, "SAVEPOINT turn")?;
-        let group = self.group.get_or_insert_with(|| Group {
-            fate: watch::Sender::new(None),
-            members: 0,
-        });
+        let group =
+            self.group.get_or_insert_with(|| Group { fate: watch::Sender::new(None), members: 0 });
         group.members += 1;
         Ok(group.fate.subscribe())
     }
@@ -227,9 +225,8 @@ pub struct Turn {
 impl Turn {
     pub(super) fn connection(&self) -> Result<&Connection> {
         let seat = self.seat.as_ref();
-        seat.map(|seat| &seat.connection).ok_or_else(|| {
-            StoreError::Refused("the transaction has already ended".to_owned())
-        })
+        seat.map(|seat| &seat.connection)
+            .ok_or_else(|| StoreError::Refused("the transaction has already ended".to_owned()))
     }
 
     pub(super) async fn commit(mut self) -> Result<()> {
@@ -271,7 +268,10 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Err(error) = self.undo() {
-            tracing::error!(error = &error as &dyn std::error::Error, "a transaction was not undone");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a transaction was not undone"
+            );
         }
     }
 }
@@ -359,7 +359,10 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
 }
 
 fn run(connection: &Connection, sql: &str) -> Result<()> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(judge)?;
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute([]))
+        .map_err(judge)?;
     Ok(())
 }
 
@@ -409,7 +412,9 @@ fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Value<'_>]) -> Result
 fn judge(error: rusqlite::Error) -> StoreError {
     use rusqlite::ffi;
     match error.sqlite_error().map(|inner| inner.extended_code) {
-        Some(ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => StoreError::Taken,
+        Some(ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
+            StoreError::Taken
+        }
         Some(code) if matches!(code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_FULL) => {
             StoreError::Unavailable(boxed(error))
         }

@@ -1,0 +1,26 @@
+# `make run` and `make test` are all that is needed; `make` alone lists the rest.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Start the service on 127.0.0.1:8080 with its data in ./data
+	cargo run --release -p campanile -- serve
+
+test: ## Run every test on SQLite and PostgreSQL, and the API checks; install what they need
+	scripts/test.sh
+
+lint: ## Check formatting, warnings, and the licences and sources of dependencies
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	scripts/deny.sh
+
+bench: ## Measure throughput, memory and start-up time, as ratios
+	scripts/bench.sh
+
+clean: ## Remove what was built and what the tests installed for themselves
+	-scripts/postgres.sh stop
+	-scripts/postgres.sh stop --durable
+	rm -rf .cache
+	cargo clean

@@ -1,0 +1,151 @@
+//! `make bench`: the service beside a bare one, in one run on one machine, as ratios.
+
+mod bare;
+mod creates;
+mod footprint;
+mod growth;
+mod load;
+mod one_commit;
+mod postgres;
+mod process;
+mod reads;
+mod report;
+mod request;
+mod seed;
+mod service;
+mod store;
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::Parser;
+use tokio::runtime::Runtime;
+
+use crate::{
+    load::Pace,
+    postgres::Server,
+    store::{Engine, Store, Workshop},
+};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Measures Campanile beside a bare axum server on the same machine and prints ratios:
+///
+/// 1. GET /whoami and GET /posts (50 of 100,000 posts) against a bare axum route that returns
+///    the very same bytes.
+///
+/// 2. The same list in a store of 1,000 and in one of 1,000,000 posts.
+///
+/// 3. POST /posts with 1 and with 32 clients, against a server that commits every request by
+///    itself.
+///
+/// 4. Idle memory, time from start to the first answer, size of the binary.
+///
+/// Contenders take turns in short rounds, and medians are shown with the CPU time that the
+/// server spent on a request. Each line ends with its target and whether it was met; a target
+/// that was not met does not make the run fail. Needs wrk, and the release build of campanile
+/// beside this program.
+#[derive(Parser, Debug)]
+#[command(name = "campanile-bench", version, max_term_width = 100)]
+struct Options {
+    /// Shorter rounds, and 100,000 posts instead of 1,000,000 in the largest store.
+    #[arg(long)]
+    quick: bool,
+
+    /// A PostgreSQL server on which databases may be created; without one its lines are left out.
+    #[arg(long, env = "CAMPANILE_BENCH_POSTGRES", hide_env_values = true, value_name = "URL")]
+    postgres: Option<String>,
+
+    /// Only these parts: reads, growth, creates, footprint.
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    only: Vec<Part>,
+
+    /// Where the stores are made; it should lie on the kind of disk that will be used for real.
+    /// [default: beside this program]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    Reads,
+    Growth,
+    Creates,
+    Footprint,
+}
+
+const FEW: usize = 1_000;
+const MANY: usize = 100_000;
+const MOST: usize = 1_000_000;
+
+impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+
+    fn most(&self) -> usize {
+        if self.quick { MANY } else { MOST }
+    }
+
+    fn pace(&self) -> Pace {
+        if self.quick {
+            Pace { rounds: 3, round: Duration::from_secs(1) }
+        } else {
+            Pace { rounds: 5, round: Duration::from_secs(2) }
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("nothing more can be measured: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Outcome {
+    load::require_wrk()?;
+    let runtime = Runtime::new()?;
+    let server = options.postgres.as_deref().map(Server::new).transpose()?;
+    let workshop = Workshop::open(options.folder.as_deref(), server)?;
+    let pace = options.pace();
+    report::head(&pace);
+    if workshop.postgres.is_none() {
+        println!("No PostgreSQL was named (--postgres), so its lines are left out.");
+    }
+
+    let engines = workshop.engines();
+    let many = stores(&workshop, &runtime, &engines, MANY)?;
+    if options.wants(Part::Reads) {
+        reads::measure(&runtime, &many, &pace)?;
+    }
+    if options.wants(Part::Growth) {
+        let few = stores(&workshop, &runtime, &engines, FEW)?;
+        // A quick run's largest store is the one that is there already.
+        let most = match options.most() {
+            MANY => Vec::new(),
+            most => stores(&workshop, &runtime, &engines, most)?,
+        };
+        let most = if most.is_empty() { &many } else { &most };
+        growth::measure(&few, most, &pace)?;
+    }
+    if options.wants(Part::Creates) {
+        creates::measure(&runtime, &workshop, &many, &pace)?;
+    }
+    if options.wants(Part::Footprint) {
+        footprint::measure(&workshop, &many, &pace)?;
+    }
+    Ok(())
+}
+
+/// One store of this size per engine.
+fn stores<'w>(
+    workshop: &'w Workshop,
+    runtime: &Runtime,
+    engines: &[Engine],
+    posts: usize,
+) -> Outcome<Vec<Store<'w>>> {
+    engines.iter().map(|engine| Store::prepare(workshop, runtime, *engine, posts)).collect()
+}

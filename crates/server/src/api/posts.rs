@@ -1,0 +1,354 @@
+//! Posts: everything but publishing.
+
+use campanile_model::{
+    decode::{Faults, Instant, Text},
+    folder::Tree,
+    ids::{BrandId, Post as PostKind, PostId, UserId},
+    input,
+    label::{self, FolderPath, Tag},
+    post::{Draft, NewPost, PostAction, PostChanges, PostStatus, check_schedule},
+    scope::Scope,
+};
+use campanile_store::{
+    Conn,
+    audit::Change,
+    folders, media,
+    posts::{self, Filter, Post},
+    tenant::Tenant,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    answer::{self, Answer, Created, Deleted, Either},
+    caller::Caller,
+    extract::{Body, Path, Query},
+    paging::{self, Cursor, Limit},
+    problem::{Code, Problem},
+};
+
+/// A post as answers show it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PostView {
+    id: PostId,
+    brand_id: BrandId,
+    status: PostStatus,
+    #[serde(flatten)]
+    draft: Draft,
+    folder_path: Option<FolderPath>,
+    scheduled_at: Option<Instant>,
+    published_at: Option<Instant>,
+    created_by: UserId,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PostList {
+    posts: Vec<PostView>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PostBody {
+    post: PostView,
+}
+
+/// The answer to `validate_only=true` when nothing is wrong.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Valid {
+    valid: bool,
+}
+
+input! {
+    pub(crate) struct PostFilter {
+        /// Posts in exactly this folder.
+        folder: Option<FolderPath>,
+        /// Posts with this label.
+        tag: Option<Tag>,
+        status: Option<PostStatus>,
+        /// Posts whose text or title contains this, whatever the case. A page may be short and
+        /// still have a `next_cursor`: each call looks through a bounded number of posts.
+        text: Option<Text<1, 200>>,
+        scheduled_from: Option<Instant>,
+        scheduled_to: Option<Instant>,
+        created_from: Option<Instant>,
+        created_to: Option<Instant>,
+        /// How many to return.
+        limit: Option<Limit>,
+        /// `next_cursor` of the page before.
+        cursor: Option<Cursor>,
+    }
+}
+
+pub(crate) async fn list(
+    caller: Caller,
+    Query(query): Query<PostFilter>,
+) -> Result<Answer<PostList>, Problem> {
+    let app = caller.app();
+    let tenant = caller.tenant()?;
+    let filter = Filter {
+        folder: query.folder.map(|path| path.as_str().to_owned()),
+        tag: query.tag.map(|tag| tag.0),
+        status: query.status,
+        text: query.text.map(|text| label::fold(&text.0)),
+        scheduled_from: query.scheduled_from.map(|at| at.0),
+        scheduled_to: query.scheduled_to.map(|at| at.0),
+        created_from: query.created_from.map(|at| at.0),
+        created_to: query.created_to.map(|at| at.0),
+    };
+    let list = format!("posts|{}|{filter:?}", tenant.brand());
+    let page = paging::page(app, &list, query.limit, query.cursor.as_ref())?;
+    let mut body = String::with_capacity(32 * 1024);
+    body.push_str("{\"posts\":[");
+    let next = {
+        let mut conn = app.db.read().await?;
+        posts::list(&mut conn, tenant, &filter, &page, &mut body).await?
+    };
+    body.push_str("],\"next_cursor\":");
+    match paging::next(app, &list, next.as_deref()) {
+        // A cursor is base64: nothing in it needs escaping.
+        Some(cursor) => body.extend(["\"", &cursor, "\"}"]),
+        None => body.push_str("null}"),
+    }
+    Ok(Answer::written(body))
+}
+
+pub(crate) async fn get(
+    caller: Caller,
+    Path(id): Path<PostKind>,
+) -> Result<Answer<PostBody>, Problem> {
+    let mut conn = caller.app().db.read().await?;
+    let json = posts::find_json(&mut conn, caller.tenant()?, &id).await?;
+    Ok(Answer::written(wrap(&json.ok_or_else(Problem::not_found)?)).with_tag())
+}
+
+fn wrap(post: &str) -> String {
+    ["{\"post\":", post, "}"].concat()
+}
+
+input! {
+    pub(crate) struct CreateOptions {
+        /// Check everything, store nothing.
+        validate_only: Option<bool>,
+    }
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    Query(options): Query<CreateOptions>,
+    Body(new): Body<NewPost>,
+) -> Result<Either<Created<PostBody>, Answer<Valid>>, Problem> {
+    let tenant = caller.tenant()?;
+    let (post, faults) = compose(&caller, tenant, new);
+    if options.validate_only == Some(true) {
+        let mut conn = caller.app().db.read().await?;
+        check_references(&mut conn, tenant, &post.draft, faults).await?;
+        return Ok(Either::Second(Answer::new(&Valid { valid: true })?));
+    }
+    let created = caller
+        .write(async |mut tx| {
+            check_references(&mut tx, tenant, &post.draft, faults).await?;
+            place(&mut tx, tenant, &post).await?;
+            posts::insert(&mut tx, tenant, &post).await?;
+            let json = post.to_json()?;
+            let change = Change {
+                action: "post.created",
+                resource: "post",
+                resource_id: post.id.as_str(),
+                before: None,
+                after: Some(&json),
+            };
+            caller.record(&mut tx, change).await?;
+            Ok(Answer::written(wrap(&json)).with_tag())
+        })
+        .await?;
+    Ok(Either::First(created))
+}
+
+/// The post that the caller described, and what is wrong with it so far.
+fn compose(caller: &Caller, tenant: &Tenant, new: NewPost) -> (Post, Faults) {
+    let now = caller.now();
+    let mut faults = Faults::default();
+    let mut draft = Draft {
+        content: new.content.map(|content| content.0).unwrap_or_default(),
+        targets: new.targets.unwrap_or_default().0,
+        tags: label::without_repeats(new.tags.unwrap_or_default().0),
+        videohost: new.videohost,
+        ..Draft::default()
+    };
+    draft.set_media(new.media_url.map(Some), new.media.map(|list| Some(list.0)), &mut faults);
+    let scheduled_at = new.scheduled_at.map(|at| at.0);
+    if let Some(at) = scheduled_at {
+        check_schedule(at, now, &mut faults);
+    }
+    let post = Post {
+        id: PostId::new(now),
+        brand: tenant.brand().clone(),
+        status: resting_status(scheduled_at.is_some()),
+        folder_path: new.folder_path.map(|path| path.as_str().to_owned()),
+        scheduled_at,
+        published_at: None,
+        created_by: tenant.user().clone(),
+        created_at: now,
+        updated_at: now,
+        draft,
+    };
+    (post, faults)
+}
+
+fn resting_status(scheduled: bool) -> PostStatus {
+    if scheduled { PostStatus::Scheduled } else { PostStatus::Draft }
+}
+
+/// Looks up what the draft refers to, and tells everything that is wrong in one answer.
+async fn check_references(
+    conn: &mut Conn,
+    tenant: &Tenant,
+    draft: &Draft,
+    mut faults: Faults,
+) -> Result<(), Problem> {
+    for (field, path) in draft.storage_paths() {
+        if media::find_asset(conn, tenant, path).await?.is_none() {
+            let message = "there is no such asset in this brand's media library";
+            faults.add_field(field, "media_not_found", message);
+        }
+    }
+    for index in 0..draft.targets.len() {
+        // Accounts cannot be connected yet, so no connection can be meant.
+        let message = "there is no such connection in this brand";
+        faults.add_field(
+            format!("targets[{index}].connection_id"),
+            "connection_not_found",
+            message,
+        );
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Problem::invalid(faults.into_vec())) }
+}
+
+/// Makes sure that the post's folder exists.
+async fn place(tx: &mut campanile_store::Tx, tenant: &Tenant, post: &Post) -> Result<(), Problem> {
+    if let Some(path) = &post.folder_path
+        && let Ok(path) = FolderPath::parse(path)
+    {
+        folders::ensure(tx, tenant, Tree::Posts, &path, post.updated_at).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn update(
+    caller: Caller,
+    Path(id): Path<PostKind>,
+    Body(changes): Body<PostChanges>,
+) -> Result<Answer<PostBody>, Problem> {
+    if changes.action == Some(PostAction::PublishNow) {
+        caller.require(Scope::PostsPublish)?;
+    }
+    let tenant = caller.tenant()?;
+    caller
+        .write(async |mut tx| {
+            tx.take_turns_on(id.as_str()).await?;
+            let before = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
+            let before_json = before.to_json()?;
+            caller.expect_tag(&answer::etag(wrap(&before_json).as_bytes()))?;
+            if changes.action.is_some() {
+                return Err(Problem::new(
+                    Code::NotYetAvailable,
+                    "Publishing arrives with a later version; nothing was changed.",
+                ));
+            }
+            let (after, faults) = apply(&caller, before.clone(), changes)?;
+            check_references(&mut tx, tenant, &after.draft, faults).await?;
+            place(&mut tx, tenant, &after).await?;
+            posts::update(&mut tx, tenant, &before, &after).await?;
+            let json = after.to_json()?;
+            let change = Change {
+                action: "post.updated",
+                resource: "post",
+                resource_id: id.as_str(),
+                before: Some(&before_json),
+                after: Some(&json),
+            };
+            caller.record(&mut tx, change).await?;
+            Ok(Answer::written(wrap(&json)).with_tag())
+        })
+        .await
+}
+
+fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post, Faults), Problem> {
+    let mut faults = Faults::default();
+    let rewrites = changes.content.is_some()
+        || changes.targets.is_some()
+        || changes.media_url.is_some()
+        || changes.media.is_some()
+        || changes.scheduled_at.is_some()
+        || changes.videohost.is_some();
+    if rewrites && is_out(post.status) {
+        return Err(Problem::new(
+            Code::PostBusy,
+            "Only its tags and folder can be changed now; create a new post for new content.",
+        ));
+    }
+    if let Some(content) = changes.content {
+        post.draft.content = content.map(|content| content.0).unwrap_or_default();
+    }
+    if let Some(targets) = changes.targets {
+        post.draft.targets = targets.unwrap_or_default().0;
+    }
+    if let Some(tags) = changes.tags {
+        post.draft.tags = label::without_repeats(tags.unwrap_or_default().0);
+    }
+    if let Some(videohost) = changes.videohost {
+        post.draft.videohost = videohost;
+    }
+    if let Some(path) = changes.folder_path {
+        post.folder_path = path.map(|path| path.as_str().to_owned());
+    }
+    let media = changes.media.map(|media| media.map(|list| list.0));
+    post.draft.set_media(changes.media_url, media, &mut faults);
+    if let Some(at) = changes.scheduled_at {
+        post.scheduled_at = at.map(|at| at.0);
+        post.status = resting_status(at.is_some());
+        if let Some(at) = at {
+            check_schedule(at.0, caller.now(), &mut faults);
+        }
+    }
+    post.updated_at = caller.now();
+    Ok((post, faults))
+}
+
+/// Whether the world may have seen the post already.
+fn is_out(status: PostStatus) -> bool {
+    match status {
+        PostStatus::Publishing | PostStatus::Published | PostStatus::PartiallyPublished => true,
+        PostStatus::Draft
+        | PostStatus::Scheduled
+        | PostStatus::Failed
+        | PostStatus::NeedsAttention => false,
+    }
+}
+
+pub(crate) async fn remove(
+    caller: Caller,
+    Path(id): Path<PostKind>,
+) -> Result<Answer<Deleted>, Problem> {
+    let tenant = caller.tenant()?;
+    caller
+        .write(async |mut tx| {
+            tx.take_turns_on(id.as_str()).await?;
+            let post = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
+            let before = post.to_json()?;
+            caller.expect_tag(&answer::etag(wrap(&before).as_bytes()))?;
+            posts::delete(&mut tx, tenant, &post).await?;
+            let change = Change {
+                action: "post.deleted",
+                resource: "post",
+                resource_id: id.as_str(),
+                before: Some(&before),
+                after: None,
+            };
+            caller.record(&mut tx, change).await?;
+            Answer::new(&Deleted::YES)
+        })
+        .await
+}

@@ -1,0 +1,161 @@
+//! What every request shares.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use campanile_connect::{Blobs, Http, Policy};
+use campanile_model::time::{Clock, Millis};
+use campanile_store::{Db, StoreError, identity, identity::Identity};
+
+use crate::{
+    config::Config, credential::Form, limiter::Limiter, metrics::Metrics, password::Passwords,
+    vault::Vault,
+};
+
+pub(crate) type Shared = Arc<App>;
+
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) public_url: String,
+    pub(crate) db: Db,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) vault: Vault,
+    pub(crate) passwords: Passwords,
+    pub(crate) limiter: Limiter,
+    /// Wrong credentials per address.
+    pub(crate) strangers: Limiter,
+    pub(crate) identities: Identities,
+    pub(crate) blobs: Blobs,
+    pub(crate) http: Http,
+    pub(crate) metrics: Metrics,
+    /// Idempotency keys whose first request is still running.
+    pub(crate) running: Mutex<HashSet<String>>,
+    /// When each key was last used, since the last time it was written down.
+    pub(crate) uses: Mutex<HashMap<String, Millis>>,
+    pub(crate) imports: tokio::sync::Semaphore,
+    pub(crate) temporary: PathBuf,
+}
+
+/// Guesses at credentials per minute and address before the answer is "too many".
+const STRANGERS_LIMIT: u32 = 60;
+const IMPORTS_AT_ONCE: usize = 16;
+
+impl App {
+    pub(crate) fn new(
+        config: Config,
+        db: Db,
+        clock: Arc<dyn Clock>,
+        vault: Vault,
+    ) -> Result<Self, String> {
+        let public_url = config.public_url();
+        let policy = policy(&config, &public_url);
+        let storage = config.storage_url.clone().unwrap_or_else(|| "file:media".to_owned());
+        let blobs = Blobs::open(&storage, &config.data_dir).map_err(|error| error.to_string())?;
+        let temporary = config.data_dir.join("tmp");
+        std::fs::create_dir_all(&temporary)
+            .map_err(|error| format!("{} cannot be made: {error}", temporary.display()))?;
+        Ok(Self {
+            public_url,
+            clock,
+            vault,
+            passwords: Passwords::new(),
+            limiter: Limiter::new(config.rate_limit.0),
+            strangers: Limiter::new(Some(STRANGERS_LIMIT)),
+            identities: Identities::default(),
+            blobs,
+            http: Http::new(policy),
+            metrics: Metrics::default(),
+            running: Mutex::default(),
+            uses: Mutex::default(),
+            imports: tokio::sync::Semaphore::new(IMPORTS_AT_ONCE),
+            temporary,
+            db,
+            config,
+        })
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    pub(crate) fn note_use(&self, key: &str, now: Millis) {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        match uses.get_mut(key) {
+            Some(at) => *at = now,
+            None => {
+                uses.insert(key.to_owned(), now);
+            }
+        }
+    }
+}
+
+fn policy(config: &Config, public_url: &str) -> Policy {
+    let own = url::Url::parse(public_url).ok().and_then(|url| {
+        let host = url.host_str()?.to_owned();
+        // On a private network peers may share our host, though never our port.
+        Some(match url.port_or_known_default() {
+            Some(port) if config.allow_private_networks => format!("{host}:{port}"),
+            _ => host,
+        })
+    });
+    Policy {
+        allow_private: config.allow_private_networks,
+        own_hosts: own.into_iter().collect(),
+        ..Policy::default()
+    }
+}
+
+/// Identities that were looked up before. An entry holds until anything about users, brands,
+/// keys or sessions changes, so a revoked key is refused from the next request on.
+#[derive(Default)]
+pub(crate) struct Identities {
+    known: RwLock<HashMap<[u8; 32], (u64, Arc<Identity>)>>,
+}
+
+const MOST_IDENTITIES: usize = 10_000;
+
+impl Identities {
+    pub(crate) async fn find(
+        &self,
+        db: &Db,
+        form: Form,
+        hash: &[u8; 32],
+    ) -> Result<Option<Arc<Identity>>, StoreError> {
+        // Read before the look-up: a change in between then makes the entry stale, not true.
+        let epoch = db.identity_epoch();
+        if let Some(epoch) = epoch {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, identity)) = known.get(hash).filter(|(seen, _)| *seen == epoch) {
+                return Ok(Some(identity.clone()));
+            }
+        }
+        let mut conn = db.read().await?;
+        let found = match form {
+            Form::Key => identity::find_by_key(&mut conn, hash).await?,
+            Form::Session => identity::find_by_session(&mut conn, hash).await?,
+        };
+        let found = found.map(Arc::new);
+        if let (Some(epoch), Some(identity)) = (epoch, &found) {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= MOST_IDENTITIES {
+                known.clear();
+            }
+            known.insert(*hash, (epoch, identity.clone()));
+        }
+        Ok(found)
+    }
+}
+
+/// The machine's clock.
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
+    fn now(&self) -> Millis {
+        let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        elapsed.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+    }
+}

@@ -1,0 +1,393 @@
+//! Stands before every row: who is it, may they, for which brand, how often, again?
+
+use std::sync::{Arc, PoisonError, atomic::AtomicBool};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use campanile_model::time::{DAY, Millis};
+use campanile_store::{
+    idempotency,
+    identity::{Credential, Identity},
+    tenant::Tenant,
+};
+
+use crate::{
+    answer::Answer,
+    app::Shared,
+    caller::{Admitted, Caller, Repeat, Visitor},
+    credential::{self, Form},
+    extract,
+    limiter::Allowance,
+    problem::{Code, Problem},
+    route::{Door, Post, Rule},
+    vault,
+};
+
+pub(crate) const BRAND_HEADER: &str = "x-app-brand-id";
+pub(crate) const COOKIES: [&str; 2] = ["__Host-campanile_session", "campanile_session"];
+const REPEATABLE_FOR: Millis = DAY;
+
+/// What the log and the metrics want to know of a served request.
+#[derive(Clone, Default)]
+pub(crate) struct Served {
+    pub(crate) template: &'static str,
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) brand: Option<String>,
+    pub(crate) allowance: Option<Allowance>,
+}
+
+pub(crate) async fn stand(
+    State((app, post)): State<(Shared, Arc<Post>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut served = Served { template: post.template, ..Served::default() };
+    let mut response = match pass(&app, &post, request, next, &mut served).await {
+        Ok(response) => response,
+        Err(problem) => problem.into_response(),
+    };
+    response.extensions_mut().insert(served);
+    response
+}
+
+async fn pass(
+    app: &Shared,
+    post: &Post,
+    request: Request,
+    next: Next,
+    served: &mut Served,
+) -> Result<Response, Problem> {
+    if let Rule::Public = post.rule {
+        return Ok(next.run(request).await);
+    }
+    let (mut parts, mut body) = request.into_parts();
+    let now = app.now();
+    let visitor = parts.extensions.get::<Visitor>().cloned().ok_or_else(Problem::not_found)?;
+    let identity = authenticate(app, post, &parts.headers, &parts.method, &visitor, now).await?;
+    served.identity = Some(identity.clone());
+    count(app, &identity, now, served)?;
+    authorise(post, &identity)?;
+    let tenant = choose_brand(&identity, &parts)?;
+    served.brand = tenant.as_ref().map(|tenant| tenant.brand().as_str().to_owned());
+    let if_match = single(&parts.headers, header::IF_MATCH.as_str())?.map(str::to_owned);
+    let mut repeat = None;
+    let mut running = None;
+    if parts.method == Method::POST
+        && let Some(name) = idempotency_name(&parts.headers)?
+    {
+        let bytes = extract::read_body(&parts.headers, body).await?;
+        let this = recognise_repeat(post, &parts, name, &identity, tenant.as_ref(), &bytes);
+        running = Some(Running::claim(app, &this)?);
+        if let Some(answer) = earlier_answer(app, &this, now).await? {
+            return Ok(answer);
+        }
+        body = Body::from(bytes);
+        repeat = Some(this);
+    }
+    let admitted = Admitted {
+        app: app.clone(),
+        identity,
+        tenant,
+        visitor,
+        now,
+        if_match,
+        compared: AtomicBool::new(false),
+        repeat,
+    };
+    parts.extensions.insert(Caller::admit(admitted));
+    let response = next.run(Request::from_parts(parts, body)).await;
+    drop(running);
+    Ok(response)
+}
+
+/// Finds out whose credential was sent.
+async fn authenticate(
+    app: &Shared,
+    post: &Post,
+    headers: &HeaderMap,
+    method: &Method,
+    visitor: &Visitor,
+    now: Millis,
+) -> Result<Arc<Identity>, Problem> {
+    let sent = read_credential(headers)?;
+    if let Sent::Cookie(_) = sent {
+        refuse_cross_site(app, headers, method)?;
+    }
+    let text = match sent {
+        Sent::Nothing => {
+            return Err(Problem::new(
+                Code::Unauthenticated,
+                "Send an API key as authorization: Bearer <key> or x-api-key: <key>.",
+            ));
+        }
+        Sent::Header(text) | Sent::Cookie(text) => text,
+    };
+    let caller_address = visitor.ip.to_string();
+    let Some((form, hash)) = credential::recognise(text) else {
+        return Err(unknown(post, Form::Key));
+    };
+    if app.strangers.is_exceeded(&caller_address, now) {
+        return Err(Problem::new(
+            Code::RateLimited,
+            "Too many unknown credentials came from this address; wait a minute.",
+        )
+        .retry_after(60));
+    }
+    let found = app.identities.find(&app.db, form, &hash).await?;
+    let Some(identity) = found.filter(|identity| !identity.disabled) else {
+        app.strangers.count(&caller_address, now);
+        return Err(unknown(post, form));
+    };
+    if identity.revoked {
+        return Err(Problem::new(Code::RevokedApiKey, "This key was revoked; use another one."));
+    }
+    if identity.expires_at.is_some_and(|at| at <= now) {
+        return Err(match form {
+            Form::Key => Problem::new(Code::ExpiredApiKey, "This key has expired; use a new one."),
+            Form::Session => Problem::new(Code::InvalidSession, "Sign in again."),
+        });
+    }
+    Ok(identity)
+}
+
+fn unknown(post: &Post, form: Form) -> Problem {
+    match (post.door, form) {
+        (Door::External, Form::Key) => Problem::new(
+            Code::InvalidApiKey,
+            "Check that the key is complete; make a new one if it is lost.",
+        ),
+        _ => Problem::new(Code::InvalidSession, "Sign in again."),
+    }
+}
+
+enum Sent<'h> {
+    Nothing,
+    Header(&'h str),
+    Cookie(&'h str),
+}
+
+/// Cookies count only where no header carries a credential.
+fn read_credential(headers: &HeaderMap) -> Result<Sent<'_>, Problem> {
+    let ambiguous =
+        || Problem::new(Code::AmbiguousCredentials, "Send one credential, in one header, once.");
+    let only = |name: &str| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(ambiguous()),
+            (value, None) => Ok(value.map(|value| value.to_str().unwrap_or_default())),
+        }
+    };
+    // Another scheme is no credential of ours, but it is an attempt at one.
+    let bearer = only("authorization")?.map(|text| {
+        text.split_once(' ')
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map_or("", |(_, token)| token)
+    });
+    match (bearer, only("x-api-key")?) {
+        (Some(bearer), Some(key)) if bearer != key => Err(ambiguous()),
+        (Some(text), _) | (None, Some(text)) => Ok(Sent::Header(text)),
+        (None, None) => Ok(cookie(headers).map_or(Sent::Nothing, Sent::Cookie)),
+    }
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    pairs.flat_map(|line| line.split(';')).find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        COOKIES.contains(&name).then_some(value)
+    })
+}
+
+/// A browser sends cookies along whoever asks; only our own pages may act with them.
+fn refuse_cross_site(app: &Shared, headers: &HeaderMap, method: &Method) -> Result<(), Problem> {
+    if method.is_safe() {
+        return Ok(());
+    }
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let own = match (text("sec-fetch-site"), text("origin")) {
+        (Some(site), _) => matches!(site, "same-origin" | "none"),
+        (None, Some(origin)) => origin == app.public_url,
+        (None, None) => false,
+    };
+    if own {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::CrossSite,
+        "Use this page's own forms, or send the session as a bearer token.",
+    ))
+}
+
+fn authorise(post: &Post, identity: &Identity) -> Result<(), Problem> {
+    let scopes = match (&identity.credential, post.rule) {
+        (Credential::Session { .. }, Rule::Session | Rule::KeyOrSession(_)) => return Ok(()),
+        (Credential::Session { .. }, _) => {
+            return Err(Problem::new(
+                Code::ApiKeyRequired,
+                "Call the same path under /api/internal with a session, or use an API key here.",
+            ));
+        }
+        (Credential::Key { .. }, Rule::Session) => {
+            return Err(Problem::new(
+                Code::SessionRequired,
+                "Sign in and send the session instead.",
+            ));
+        }
+        (Credential::Key { scopes, .. }, _) => *scopes,
+    };
+    match post.rule {
+        Rule::Key(needed) | Rule::KeyOrSession(needed) => {
+            if needed.iter().all(|scope| scopes.allow(*scope)) {
+                return Ok(());
+            }
+            Err(Problem::missing_scope(needed, &scopes.list()))
+        }
+        Rule::AnyOf(any) if any.iter().any(|scope| scopes.allow(*scope)) => Ok(()),
+        Rule::AnyOf(any) => Err(Problem::missing_scope(any, &scopes.list())),
+        Rule::Public | Rule::Session => Ok(()),
+    }
+}
+
+fn count(
+    app: &Shared,
+    identity: &Identity,
+    now: Millis,
+    served: &mut Served,
+) -> Result<(), Problem> {
+    if let Credential::Key { id, .. } = &identity.credential {
+        app.note_use(id.as_str(), now);
+    }
+    served.allowance = app.limiter.count(identity.credential_id(), now);
+    match served.allowance {
+        Some(allowance) if allowance.exceeded => {
+            let limit = allowance.limit;
+            let detail = format!("This credential may make {limit} requests a minute.");
+            Err(Problem::new(Code::RateLimited, detail).retry_after(allowance.resets_in))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A brand that is named must be within reach; it is never replaced by another.
+fn choose_brand(identity: &Identity, parts: &Parts) -> Result<Option<Tenant>, Problem> {
+    let header = single(&parts.headers, BRAND_HEADER)?.map(str::to_owned);
+    let mut named = header;
+    let queries = parts.uri.query().filter(|query| query.contains("brand_id"));
+    for (_, value) in extract::pairs(queries).filter(|(name, _)| name == "brand_id") {
+        if named.as_ref().is_some_and(|named| *named != value) {
+            return Err(Problem::new(Code::BrandConflict, "Name one brand, in one place."));
+        }
+        named = Some(value);
+    }
+    let tenant = identity.tenant(named.as_deref());
+    if named.is_some() && tenant.is_none() {
+        return Err(Problem::new(
+            Code::BrandNotFound,
+            "GET /brands lists the brands within reach.",
+        ));
+    }
+    Ok(tenant)
+}
+
+/// The one value of a header that must not stand twice.
+fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next();
+    if values.next().is_some() {
+        let detail = format!("Send the header {name} once.");
+        return Err(Problem::new(Code::DuplicateHeader, detail));
+    }
+    Ok(value.map(|value| value.to_str().unwrap_or("\u{fffd}")))
+}
+
+fn idempotency_name(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(text) = single(headers, "idempotency-key")? else { return Ok(None) };
+    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let valid =
+        (1..=255).contains(&bare.len()) && bare.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    if !valid {
+        return Err(Problem::new(
+            Code::InvalidHeader,
+            "idempotency-key takes 1 to 255 visible ASCII characters.",
+        ));
+    }
+    Ok(Some(bare.to_owned()))
+}
+
+fn recognise_repeat(
+    post: &Post,
+    parts: &Parts,
+    name: String,
+    identity: &Identity,
+    tenant: Option<&Tenant>,
+    body: &[u8],
+) -> Repeat {
+    let brand = tenant.map_or("-", |tenant| tenant.brand().as_str());
+    let owner = format!("{}|{brand}|POST {}", identity.user, post.template);
+    let mut whole = parts.uri.to_string().into_bytes();
+    whole.push(b'\n');
+    whole.extend_from_slice(body);
+    Repeat { owner, name, fingerprint: vault::sha256(&whole) }
+}
+
+/// The answer to the first of these requests, if it was given already.
+async fn earlier_answer(
+    app: &Shared,
+    repeat: &Repeat,
+    now: Millis,
+) -> Result<Option<Response>, Problem> {
+    let mut conn = app.db.read().await?;
+    let kept = idempotency::find(&mut conn, &repeat.owner, &repeat.name).await?;
+    drop(conn);
+    let Some(kept) = kept else { return Ok(None) };
+    if kept.created_at <= now - REPEATABLE_FOR {
+        let forget = async |mut tx: campanile_store::Tx| {
+            idempotency::forget(&mut tx, &repeat.owner, &repeat.name).await
+        };
+        app.db.write(forget).await?;
+        return Ok(None);
+    }
+    if kept.fingerprint != repeat.fingerprint {
+        return Err(Problem::new(
+            Code::IdempotencyKeyReused,
+            "This key was used for a request with another body; choose a new key.",
+        ));
+    }
+    let body = app.vault.open_sealed(&repeat.context(), &kept.answer).map_err(Problem::internal)?;
+    let mut response = Answer::<(), 200>::replay(body).into_response();
+    let status = u16::try_from(kept.status).ok().and_then(|code| StatusCode::from_u16(code).ok());
+    *response.status_mut() = status.unwrap_or(StatusCode::OK);
+    Ok(Some(response))
+}
+
+/// Marks a repeatable request as running until it is dropped.
+struct Running<'a> {
+    app: &'a Shared,
+    mark: String,
+}
+
+impl<'a> Running<'a> {
+    fn claim(app: &'a Shared, repeat: &Repeat) -> Result<Self, Problem> {
+        let mark = repeat.context();
+        let mut running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if !running.insert(mark.clone()) {
+            return Err(Problem::new(
+                Code::IdempotencyInProgress,
+                "The first request with this key is still running; ask again for its answer.",
+            )
+            .retry_after(1));
+        }
+        Ok(Self { app, mark })
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.app.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.mark);
+    }
+}
