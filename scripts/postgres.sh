@@ -30,7 +30,7 @@ find_binaries() {
     local folder version best=$((oldest - 1)) found=
     for folder in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin "$(pg_config --bindir 2>/dev/null || true)" \
         "$(dirname "$(readlink -f "$(command -v initdb || echo /none/initdb)")")"; do
-        [ -x "$folder/initdb" ] && [ -x "$folder/postgres" ] || continue
+        if [ ! -x "$folder/initdb" ] || [ ! -x "$folder/postgres" ]; then continue; fi
         version=$("$folder/postgres" --version | sed -E 's/[^0-9]*([0-9]+).*/\1/')
         if [ "$version" -gt "$best" ]; then
             best=$version

@@ -10,7 +10,10 @@ engines=("$@")
 
 target=${CARGO_TARGET_DIR:-target}
 # The newer of the two builds, unless one is named.
-binary=${CAMPANILE_BINARY:-$(ls -t "$target"/{debug,release}/campanile 2>/dev/null | head -n 1)}
+binary=${CAMPANILE_BINARY:-$target/debug/campanile}
+if [ -z "${CAMPANILE_BINARY:-}" ] && [ "$target/release/campanile" -nt "$binary" ]; then
+    binary=$target/release/campanile
+fi
 [ -x "$binary" ] || { echo "Nothing to check: run cargo build first." >&2; exit 1; }
 binary=$(realpath "$binary")
 command -v curl >/dev/null || scripts/install.sh curl
@@ -22,7 +25,8 @@ finish() {
     local status=$?
     trap - EXIT
     if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null && wait "$server" || true
+        kill "$server" 2>/dev/null || true
+        wait "$server" || true
     fi
     if [ -n "$folder" ]; then
         if [ "$status" != 0 ]; then
@@ -58,14 +62,10 @@ start_service() {
     fi
     "$binary" serve >"$folder/printed" 2>"$folder/log" &
     server=$!
-    local attempt
-    for attempt in $(seq 300); do
-        if curl -fs "$origin/api/external/v1/health" >/dev/null; then return; fi
-        kill -0 "$server" || { echo "The service ended at its start." >&2; exit 1; }
-        sleep 0.1
-    done
-    echo "The service does not answer." >&2
-    exit 1
+    if ! curl -fs --retry 60 --retry-delay 1 --retry-connrefused "$origin/api/external/v1/health" >/dev/null; then
+        echo "The service does not answer." >&2
+        exit 1
+    fi
 }
 
 # Prints the URL of a new database; the cluster is thrown away as a whole.
@@ -76,20 +76,38 @@ fresh_database() {
     echo "${cluster%/*}/$name"
 }
 
+# usage: send PATH JSON [HEADER]; prints the answer
+send() {
+    curl -fsS "$origin$1" -H 'content-type: application/json' -H "${3:-accept: application/json}" -d "$2"
+}
+
+# usage: pick EXPRESSION; prints a part of the JSON on standard input, as in ["session"]["token"]
+pick() { "$python/python" -c "import json, sys; print(json.load(sys.stdin)$1)"; }
+
+# Makes what the checks work with: a user with a key and a session, a brand, and some posts.
+prepare() {
+    local email=check@example.test password="a password for checks"
+    "$binary" user create --email "$email" --name Check --password "$password" >/dev/null
+    CAMPANILE_CHECK_KEY=$("$binary" key create --user "$email" --name check --scopes '*')
+    CAMPANILE_CHECK_SESSION=$(send /api/auth/sign-in "{\"email\":\"$email\",\"password\":\"$password\"}" |
+        pick '["session"]["token"]')
+    local header="x-api-key: $CAMPANILE_CHECK_KEY" number
+    CAMPANILE_CHECK_BRAND=$(curl -fsS "$origin/api/external/v1/brands" -H "$header" | pick '["brands"][0]["id"]')
+    CAMPANILE_CHECK_POSTS=
+    for number in 1 2 3 4 5; do
+        CAMPANILE_CHECK_POSTS+=" $(send /api/external/v1/posts "{\"content\":\"Post $number\"}" "$header" |
+            pick '["post"]["id"]')"
+    done
+    export CAMPANILE_CHECK_KEY CAMPANILE_CHECK_SESSION CAMPANILE_CHECK_BRAND CAMPANILE_CHECK_POSTS
+}
+
 check() {
     local engine=$1
     echo "Checking the API on $engine" >&2
     folder=$(mktemp -d)
     start_service "$engine"
 
-    local email=check@example.test password="a password for checks"
-    "$binary" user create --email "$email" --name Check --password "$password" >/dev/null
-    CAMPANILE_CHECK_KEY=$("$binary" key create --user "$email" --name check --scopes '*')
-    CAMPANILE_CHECK_SESSION=$(curl -fsS "$origin/api/auth/sign-in" -H 'content-type: application/json' \
-        -d "{\"email\":\"$email\",\"password\":\"$password\"}" |
-        "$python/python" -c 'import json, sys; print(json.load(sys.stdin)["session"]["token"])')
-    export CAMPANILE_CHECK_KEY CAMPANILE_CHECK_SESSION
-
+    prepare
     curl -fsS "$origin/openapi.json" -o "$folder/openapi.json"
     "$python/openapi-spec-validator" "$folder/openapi.json"
     # From the temporary folder, because it leaves notes where it runs.

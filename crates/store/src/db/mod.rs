@@ -144,6 +144,15 @@ impl Db {
         Ok((Tx { state: Some(state), end: end.clone() }, end))
     }
 
+    /// How many transactions were begun since the start, and how many commits they shared.
+    /// `None` on PostgreSQL, which groups commits by itself and does not tell.
+    pub fn work_done(&self) -> Option<(u64, u64)> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => Some(sqlite.work_done()),
+            Engine::Postgres(_) => None,
+        }
+    }
+
     /// A consistent copy of the whole SQLite file, made beside running work.
     pub fn sqlite_backup(&self, target: &std::path::Path) -> Result<()> {
         match &self.engine {

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
         mpsc,
     },
     time::Duration,
@@ -33,6 +33,7 @@ const WAL_HARD_LIMIT: u64 = 64 << 20;
 pub(crate) struct Sqlite {
     line: Arc<Line>,
     readers: Arc<Readers>,
+    commits: Arc<AtomicU64>,
     path: PathBuf,
 }
 
@@ -40,6 +41,7 @@ pub(crate) struct Sqlite {
 struct Line {
     seat: Arc<tokio::sync::Mutex<Seat>>,
     waiting: AtomicUsize,
+    turns: AtomicU64,
     committer: mpsc::Sender<Errand>,
 }
 
@@ -50,6 +52,7 @@ enum Errand {
 
 struct Seat {
     connection: Connection,
+    commits: Arc<AtomicU64>,
     /// Present while the outer transaction is open.
     group: Option<Group>,
 }
@@ -71,8 +74,11 @@ impl Sqlite {
         }
         let connection = connect(path, OpenFlags::default())?;
         let (committer, errands) = mpsc::channel();
-        let seat = Arc::new(tokio::sync::Mutex::new(Seat { connection, group: None }));
-        let line = Arc::new(Line { seat, waiting: AtomicUsize::new(0), committer });
+        let commits = Arc::new(AtomicU64::new(0));
+        let seat = Seat { connection, commits: commits.clone(), group: None };
+        let seat = Arc::new(tokio::sync::Mutex::new(seat));
+        let (waiting, turns) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let line = Arc::new(Line { seat, waiting, turns, committer });
         spawn("sqlite-commit", move || run_errands(&errands))?;
         let wal = path.to_owned();
         let checkpointer = connect(path, OpenFlags::default())?;
@@ -84,7 +90,7 @@ impl Sqlite {
             }
         })?;
         let readers = Arc::new(Readers::open(path)?);
-        Ok(Self { line, readers, path: path.to_owned() })
+        Ok(Self { line, readers, commits, path: path.to_owned() })
     }
 
     pub(super) async fn read(&self) -> Result<Reader> {
@@ -99,7 +105,13 @@ impl Sqlite {
         let line = self.line.clone();
         let mut seat = line.clone().wait_for_seat().await?;
         let fate = seat.join_group()?;
+        line.turns.fetch_add(1, Ordering::Relaxed);
         Ok(Turn { seat: Some(seat), line, fate })
+    }
+
+    /// How many transactions were begun, and how many commits they shared.
+    pub(super) fn work_done(&self) -> (u64, u64) {
+        (self.line.turns.load(Ordering::Relaxed), self.commits.load(Ordering::Relaxed))
     }
 
     pub(super) fn backup(&self, target: &Path) -> Result<()> {
@@ -181,6 +193,7 @@ impl Seat {
         let outcome = if self.connection.is_autocommit() {
             Err("the transaction was given up by SQLite".to_owned())
         } else {
+            self.commits.fetch_add(1, Ordering::Relaxed);
             run(&self.connection, "COMMIT").map_err(|error| {
                 abort_on_lost_disk(&error);
                 let _ = run(&self.connection, "ROLLBACK");
