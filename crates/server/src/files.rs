@@ -1,6 +1,6 @@
 //! Signed URLs: one upload in, short-lived reads out. The signature is the credential.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use axum::{
     body::Body,
@@ -17,7 +17,6 @@ use campanile_store::{
     audit::{self, Actor, Change},
     media::{self, Upload},
 };
-use futures_util::StreamExt;
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 
@@ -30,6 +29,7 @@ use crate::{
 
 /// A read URL works for at least this long, and for twice as long at most.
 const READ_GOOD_FOR: Millis = 5 * MINUTE;
+const STALL: Duration = Duration::from_secs(30);
 
 pub(crate) fn upload_url(app: &App, upload: &Upload) -> String {
     let expires = upload.expires_at.to_string();
@@ -160,7 +160,9 @@ async fn receive(
     let file = intake::temporary(app)?;
     let mut sink = tokio::fs::File::create(file.path()).await.map_err(Problem::internal)?;
     let mut received = 0;
-    while let Some(frame) = body.frame().await {
+    // Slow is fine, silent is not: a stalled upload gives its place back.
+    while let Some(frame) = tokio::time::timeout(STALL, body.frame()).await.map_err(|_| stalled())?
+    {
         let frame = frame.map_err(|_| cut_short())?;
         if let Ok(data) = frame.into_data() {
             received += data.len() as i64;
@@ -169,6 +171,10 @@ async fn receive(
     }
     sink.flush().await.map_err(Problem::internal)?;
     if received == upload.bytes { Ok(file) } else { Err(cut_short()) }
+}
+
+fn stalled() -> Problem {
+    Problem::new(Code::RequestTimeout, "No bytes came for 30 seconds; send the upload again.")
 }
 
 fn cut_short() -> Problem {
@@ -195,7 +201,7 @@ pub(crate) async fn read(
     let name = intake::blob_name(&workspace, &blob);
     let stored = app.blobs.read(&name, range.clone()).await.map_err(blob_problem)?;
     let length = stored.range.end - stored.range.start;
-    let mut response = Response::new(Body::from_stream(stored.chunks.map(|chunk| chunk)));
+    let mut response = Response::new(Body::from_stream(stored.chunks));
     let headers = response.headers_mut();
     let mut set = |name, value: String| {
         if let Ok(value) = HeaderValue::try_from(value) {

@@ -45,7 +45,8 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn render(&self) -> String {
+    /// `work` is how many transactions shared how many commits, where the store knows.
+    pub(crate) fn render(&self, work: Option<(u64, u64)>) -> String {
         let mut out = String::new();
         let open = self.connections.load(Ordering::Relaxed);
         let refused = self.refused_connections.load(Ordering::Relaxed);
@@ -56,6 +57,15 @@ impl Metrics {
             "# TYPE campanile_refused_connections_total counter\n\
              campanile_refused_connections_total {refused}"
         );
+        if let Some((transactions, commits)) = work {
+            let _ = writeln!(
+                out,
+                "# TYPE campanile_store_transactions_total counter\n\
+                 campanile_store_transactions_total {transactions}\n\
+                 # TYPE campanile_store_commits_total counter\n\
+                 campanile_store_commits_total {commits}"
+            );
+        }
         let _ = writeln!(out, "# TYPE campanile_request_seconds histogram");
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
         for ((method, route, status), series) in routes.iter() {

@@ -9,9 +9,11 @@ use crate::{
     params,
 };
 
+/// Number, name and text of one step.
+type Step = (i64, &'static str, &'static str);
+
 /// In order. A released file is never changed; a change is a new file.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "core", include_str!("../../../migrations/0001_core.sql"))];
+const MIGRATIONS: &[Step] = &[(1, "core", include_str!("../../../migrations/0001_core.sql"))];
 
 pub const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 
@@ -26,21 +28,26 @@ pub enum Outcome {
 /// Brings the schema up to this binary's version, after a backup where there is something to
 /// lose. A store that is ahead of the binary is left alone.
 pub async fn migrate(db: &Db, backups: &Path, now: Millis) -> Result<Outcome> {
+    migrate_by(db, MIGRATIONS, backups, now).await
+}
+
+async fn migrate_by(db: &Db, steps: &[Step], backups: &Path, now: Millis) -> Result<Outcome> {
     let before = version(db).await?;
-    if before > NEWEST {
+    let newest = steps.last().map_or(0, |step| step.0);
+    if before > newest {
         return Err(StoreError::Refused(format!(
-            "the store has schema version {before}, this program knows {NEWEST}: \
+            "the store has schema version {before}, this program knows {newest}: \
              start a newer version of it"
         )));
     }
-    if before == NEWEST {
+    if before == newest {
         return Ok(Outcome::Current);
     }
     if before > 0 && db.dialect() == Dialect::Sqlite {
         let file = format!("before-schema-{}-{now}.db", before + 1);
         db.sqlite_backup(&backups.join(file))?;
     }
-    db.write(async |mut tx| upgrade(&mut tx, now).await).await?;
+    db.write(async |mut tx| upgrade(&mut tx, steps, now).await).await?;
     Ok(if before == 0 { Outcome::Created } else { Outcome::Upgraded { from: before } })
 }
 
@@ -59,14 +66,14 @@ pub async fn version(db: &Db) -> Result<i64> {
 }
 
 /// All steps in one transaction: a crash half-way leaves the store as it was.
-async fn upgrade(tx: &mut Tx, now: Millis) -> Result<()> {
+async fn upgrade(tx: &mut Tx, steps: &[Step], now: Millis) -> Result<()> {
     tx.take_turns_on("migration").await?;
     let table = "CREATE TABLE IF NOT EXISTS schema_versions (
         number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)";
     tx.script(table).await?;
     let reached =
         tx.count("SELECT coalesce(max(number), 0) FROM schema_versions", params![]).await?;
-    for (number, name, text) in MIGRATIONS.iter().filter(|(number, ..)| *number > reached) {
+    for (number, name, text) in steps.iter().filter(|(number, ..)| *number > reached) {
         let text = in_dialect(text, tx.dialect());
         tx.script(&text).await?;
         let sql = "INSERT INTO schema_versions (number, name, applied_at) VALUES ($1, $2, $3)";
@@ -83,5 +90,48 @@ fn in_dialect(text: &str, dialect: Dialect) -> String {
         Dialect::Postgres => {
             text.replace("{clustered}", "").replace(" TEXT", " TEXT COLLATE \"C\"")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Location;
+
+    const ONE: Step = (1, "one", "CREATE TABLE things (id TEXT NOT NULL PRIMARY KEY)");
+    const TWO: Step = (2, "two", "ALTER TABLE things ADD COLUMN name TEXT");
+    const WRONG: Step = (3, "three", "CREATE TABLE more (id TEXT); ALTER TABLE nothing ADD x TEXT");
+
+    async fn store() -> (Db, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("store.db"));
+        (Db::open(&location).await.unwrap(), folder)
+    }
+
+    #[tokio::test]
+    async fn an_upgrade_backs_the_store_up_before_it_changes_anything() {
+        let (db, folder) = store().await;
+        migrate_by(&db, &[ONE], folder.path(), 5).await.unwrap();
+
+        let outcome = migrate_by(&db, &[ONE, TWO], folder.path(), 6).await.unwrap();
+
+        assert_eq!(outcome, Outcome::Upgraded { from: 1 });
+        let backup = Location::Sqlite(folder.path().join("before-schema-2-6.db"));
+        let backup = Db::open(&backup).await.unwrap();
+        assert_eq!(version(&backup).await.unwrap(), 1);
+        assert_eq!(version(&db).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_step_that_fails_leaves_the_store_as_it_was() {
+        let (db, folder) = store().await;
+        migrate_by(&db, &[ONE], folder.path(), 5).await.unwrap();
+
+        assert!(migrate_by(&db, &[ONE, TWO, WRONG], folder.path(), 6).await.is_err());
+
+        assert_eq!(version(&db).await.unwrap(), 1);
+        let mut conn = db.read().await.unwrap();
+        assert!(conn.prepare("SELECT name FROM things").await.is_err());
+        assert!(conn.prepare("SELECT id FROM more").await.is_err());
     }
 }
