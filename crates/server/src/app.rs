@@ -112,8 +112,11 @@ fn policy(config: &Config, public_url: &str) -> Policy {
 /// keys or sessions changes, so a revoked key is refused from the next request on.
 #[derive(Default)]
 pub(crate) struct Identities {
-    known: RwLock<HashMap<[u8; 32], (u64, Arc<Identity>)>>,
+    known: RwLock<HashMap<[u8; 32], Known>>,
 }
+
+/// An identity, and the epoch in which it was looked up.
+type Known = (u64, Arc<Identity>);
 
 const MOST_IDENTITIES: usize = 10_000;
 

@@ -89,7 +89,7 @@ async fn chain(app: &App, report: &mut Report) {
             "somebody changed the store by hand; compare with a backup",
         ),
         Err(error) => {
-            report.line(false, &format!("audit log: cannot be read: {error}"), "see above")
+            report.line(false, &format!("audit log: cannot be read: {error}"), "see above");
         }
     }
 }

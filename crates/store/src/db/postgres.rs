@@ -66,11 +66,14 @@ impl Postgres {
     }
 }
 
+/// A statement that waits for company.
+type Deferred = (&'static str, Vec<OwnedValue>);
+
 /// A transaction that opens with its first statement.
 pub struct Transaction {
     client: Option<Lent>,
     begun: bool,
-    deferred: Vec<(&'static str, Vec<OwnedValue>)>,
+    deferred: Vec<Deferred>,
 }
 
 impl Transaction {
@@ -154,7 +157,7 @@ impl Transaction {
     }
 
     /// What has to go out before, or together with, the next statement.
-    fn unsent(&mut self) -> Result<(&Lent, bool, Vec<(&'static str, Vec<OwnedValue>)>)> {
+    fn unsent(&mut self) -> Result<(&Lent, bool, Vec<Deferred>)> {
         let opening = !std::mem::replace(&mut self.begun, true);
         let deferred = std::mem::take(&mut self.deferred);
         Ok((self.client.as_ref().ok_or_else(ended)?, opening, deferred))
@@ -180,7 +183,7 @@ async fn open(client: &Lent, opening: bool) -> Result<()> {
 }
 
 /// Sends all statements before it waits for the first answer.
-async fn send(client: &Lent, deferred: &[(&'static str, Vec<OwnedValue>)]) -> Result<()> {
+async fn send(client: &Lent, deferred: &[Deferred]) -> Result<()> {
     if deferred.is_empty() {
         return Ok(());
     }

@@ -197,7 +197,7 @@ impl Seat {
             run(&self.connection, "COMMIT").map_err(|error| {
                 abort_on_lost_disk(&error);
                 let _ = run(&self.connection, "ROLLBACK");
-                format!("{:?}", error)
+                format!("{error:?}")
             })
         };
         self.settle(outcome);
