@@ -90,6 +90,15 @@ CREATE TABLE posts (
 CREATE INDEX posts_by_status ON posts (brand_id, status, id);
 CREATE INDEX posts_by_folder ON posts (brand_id, folder_path, id) WHERE folder_path IS NOT NULL;
 
+-- How many of a kind a brand holds, spread over shards so that writers do not queue for a row.
+CREATE TABLE brand_counts (
+    brand_id TEXT NOT NULL,
+    shard BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    amount BIGINT NOT NULL,
+    PRIMARY KEY (brand_id, shard, kind)
+) {clustered};
+
 CREATE TABLE post_tags (
     brand_id TEXT NOT NULL,
     tag TEXT NOT NULL,

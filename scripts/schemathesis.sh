@@ -19,25 +19,33 @@ binary=$(realpath "$binary")
 command -v curl >/dev/null || scripts/install.sh curl
 python=$(scripts/python.sh | tail -n 1)
 
+# What is there to be ended and removed.
 folder=
 server=
+database=
 finish() {
     local status=$?
     trap - EXIT
+    if [ "$status" != 0 ] && [ -n "$folder" ]; then
+        echo "--- end of the service's log" >&2
+        tail -n 30 "$folder/log" >&2
+    fi
+    clean_up || true
+    exit "$status"
+}
+trap finish EXIT
+
+clean_up() {
     if [ -n "$server" ]; then
         kill "$server" 2>/dev/null || true
         wait "$server" || true
     fi
-    if [ -n "$folder" ]; then
-        if [ "$status" != 0 ]; then
-            echo "--- end of the service's log" >&2
-            tail -n 30 "$folder/log" >&2
-        fi
-        rm -rf "$folder"
-    fi
-    exit "$status"
+    [ -z "$database" ] || administer "DROP DATABASE $database WITH (FORCE)"
+    [ -z "$folder" ] || rm -rf "$folder"
+    folder=
+    server=
+    database=
 }
-trap finish EXIT
 
 free_port() {
     local port
@@ -57,8 +65,10 @@ start_service() {
     export CAMPANILE_RATE_LIMIT=off
     unset CAMPANILE_DATABASE_URL
     if [ "$1" = postgres ]; then
-        CAMPANILE_DATABASE_URL=$(fresh_database)
-        export CAMPANILE_DATABASE_URL
+        cluster=${CAMPANILE_TEST_POSTGRES:-$(scripts/postgres.sh start | tail -n 1)}
+        administer "CREATE DATABASE schemathesis_$$"
+        database=schemathesis_$$
+        export CAMPANILE_DATABASE_URL=${cluster%/*}/$database
     fi
     "$binary" serve >"$folder/printed" 2>"$folder/log" &
     server=$!
@@ -68,13 +78,8 @@ start_service() {
     fi
 }
 
-# Prints the URL of a new database; the cluster is thrown away as a whole.
-fresh_database() {
-    local cluster name=schemathesis_$$
-    cluster=${CAMPANILE_TEST_POSTGRES:-$(scripts/postgres.sh start | tail -n 1)}
-    psql -q "$cluster" -c "DROP DATABASE IF EXISTS $name WITH (FORCE)" -c "CREATE DATABASE $name" >&2
-    echo "${cluster%/*}/$name"
-}
+# Runs a statement on the PostgreSQL server.
+administer() { psql --quiet "$cluster" -c "$1" >&2; }
 
 # usage: send PATH JSON [HEADER]; prints the answer
 send() {
@@ -84,7 +89,17 @@ send() {
 # usage: pick EXPRESSION; prints a part of the JSON on standard input, as in ["session"]["token"]
 pick() { "$python/python" -c "import json, sys; print(json.load(sys.stdin)$1)"; }
 
-# Makes what the checks work with: a user with a key and a session, a brand, and some posts.
+# usage: add_picture HEADER; uploads one and prints its id in the media library and its path
+add_picture() {
+    local picture=crates/media/tests/fixtures/photo.jpg upload path
+    upload=$(send /api/external/v1/uploads/posts/sign \
+        "{\"content_type\":\"image/jpeg\",\"size\":$(wc -c <"$picture")}" "$1")
+    path=$(pick '["upload"]["storage_path"]' <<<"$upload")
+    curl -fsS -T "$picture" -H 'content-type: image/jpeg' "$(pick '["upload"]["url"]' <<<"$upload")" >/dev/null
+    echo "$(send /api/external/v1/media-library "{\"storage_path\":\"$path\"}" "$1" | pick '["item"]["id"]') $path"
+}
+
+# Makes what the checks work with: a user with a key and a session, a brand, posts and media.
 prepare() {
     local email=check@example.test password="a password for checks"
     "$binary" user create --email "$email" --name Check --password "$password" >/dev/null
@@ -98,7 +113,9 @@ prepare() {
         CAMPANILE_CHECK_POSTS+=" $(send /api/external/v1/posts "{\"content\":\"Post $number\"}" "$header" |
             pick '["post"]["id"]')"
     done
-    export CAMPANILE_CHECK_KEY CAMPANILE_CHECK_SESSION CAMPANILE_CHECK_BRAND CAMPANILE_CHECK_POSTS
+    CAMPANILE_CHECK_MEDIA=$(add_picture "$header")
+    export CAMPANILE_CHECK_KEY CAMPANILE_CHECK_SESSION CAMPANILE_CHECK_BRAND
+    export CAMPANILE_CHECK_POSTS CAMPANILE_CHECK_MEDIA
 }
 
 check() {
@@ -110,17 +127,14 @@ check() {
     prepare
     curl -fsS "$origin/openapi.json" -o "$folder/openapi.json"
     "$python/openapi-spec-validator" "$folder/openapi.json"
+    "$python/python" scripts/openapi_examples.py "$folder/openapi.json"
     # From the temporary folder, because it leaves notes where it runs.
     (cd "$folder" && CAMPANILE_CHECK_HOOKS=$project/scripts/schemathesis_checks.py "$python/schemathesis" \
         --no-color --config-file "$project/scripts/schemathesis.toml" run "$origin/openapi.json")
 
     kill -0 "$server" || { echo "The service did not survive." >&2; exit 1; }
     if grep -F panicked "$folder/log" >&2; then exit 1; fi
-    kill "$server"
-    wait "$server"
-    server=
-    rm -rf "$folder"
-    folder=
+    clean_up
 }
 
 for engine in "${engines[@]}"; do check "$engine"; done

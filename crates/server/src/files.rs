@@ -161,7 +161,8 @@ async fn receive(
     let mut sink = tokio::fs::File::create(file.path()).await.map_err(Problem::internal)?;
     let mut received = 0;
     // Slow is fine, silent is not: a stalled upload gives its place back.
-    while let Some(frame) = tokio::time::timeout(STALL, body.frame()).await.map_err(|_| stalled())?
+    while let Some(frame) =
+        tokio::time::timeout(STALL, body.frame()).await.map_err(|_| stalled())?
     {
         let frame = frame.map_err(|_| cut_short())?;
         if let Ok(data) = frame.into_data() {

@@ -38,6 +38,7 @@ use config::{Cli, Command};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let outcome = config::load(&arguments).and_then(run);
+    logs::flush();
     match outcome {
         Ok(text) => {
             print!("{text}");

@@ -158,6 +158,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
+            logs::flush();
             std::process::exit(1);
         });
     })

@@ -46,7 +46,10 @@ pub(crate) fn metrics_router(app: Shared) -> Router {
     Router::new().route(
         "/metrics",
         get(async move || {
-            ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render(app.db.work_done()))
+            (
+                [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+                app.metrics.render(app.db.work_done()),
+            )
         }),
     )
 }

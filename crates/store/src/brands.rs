@@ -22,16 +22,6 @@ pub struct Brand {
     pub updated_at: Millis,
 }
 
-/// How much a brand holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub posts: i64,
-    pub drafts: i64,
-    pub scheduled: i64,
-    pub published: i64,
-    pub media: i64,
-}
-
 fn read(row: &Row<'_>) -> Result<Brand> {
     Ok(Brand {
         id: row.id(0)?,
@@ -100,27 +90,6 @@ pub async fn find(conn: &mut Conn, tenant: &Tenant) -> Result<Option<Brand>> {
         SELECT id, workspace_id, name, schedule, created_at, updated_at
           FROM brands WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL";
     conn.optional(SQL, params![tenant.workspace(), tenant.brand()], read).await
-}
-
-pub async fn counts(conn: &mut Conn, brand: &BrandId) -> Result<Counts> {
-    const POSTS: &str = "
-        SELECT status, count(*) FROM posts WHERE brand_id = $1 GROUP BY status";
-    const MEDIA: &str = "SELECT count(*) FROM media_items WHERE brand_id = $1";
-    let mut counts = Counts::default();
-    conn.each(POSTS, params![brand], |row| {
-        let count = row.int(1)?;
-        counts.posts += count;
-        match row.str(0)? {
-            "Draft" => counts.drafts = count,
-            "Scheduled" => counts.scheduled = count,
-            "Published" => counts.published = count,
-            _ => {}
-        }
-        Ok(())
-    })
-    .await?;
-    counts.media = conn.count(MEDIA, params![brand]).await?;
-    Ok(counts)
 }
 
 pub async fn rename(tx: &mut Tx, tenant: &Tenant, name: &str, now: Millis) -> Result<()> {

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod brands;
+pub mod counts;
 pub mod db;
 pub mod folders;
 pub mod idempotency;

@@ -7,6 +7,7 @@ use campanile_model::{
 };
 
 use crate::{
+    counts,
     db::{Conn, Result, Row, Tx},
     page::{Page, Window},
     params,
@@ -166,6 +167,7 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, item: &Item, tags: &[Tag]) -> 
         ],
     )
     .await?;
+    counts::add(tx, tenant, &mut [(counts::MEDIA, 1)]).await?;
     insert_tags(tx, tenant, &item.id, tags).await
 }
 
@@ -195,6 +197,7 @@ pub async fn delete(tx: &mut Tx, tenant: &Tenant, item: &Item, now: Millis) -> R
            AND NOT EXISTS (SELECT 1 FROM assets a WHERE a.blob_id = $2)";
     take_turns(tx, tenant.workspace(), &item.facts.sha256).await?;
     delete_tags(tx, tenant, &item.id).await?;
+    counts::add(tx, tenant, &mut [(counts::MEDIA, -1)]).await?;
     tx.push(ITEM, params![tenant.brand(), &item.id]).await?;
     tx.push(ASSET, params![tenant.brand(), &item.storage_path]).await?;
     tx.push(DOOM, params![tenant.workspace(), &item.facts.blob, now]).await

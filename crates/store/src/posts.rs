@@ -8,6 +8,7 @@ use campanile_model::{
 };
 
 use crate::{
+    counts,
     db::{Conn, Result, Row, StoreError, Tx, boxed},
     page::{Page, Window},
     params,
@@ -334,6 +335,7 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
         ],
     )
     .await?;
+    counts::add(tx, tenant, &mut [(post.status.as_str(), 1)]).await?;
     insert_references(tx, tenant, post).await
 }
 
@@ -344,6 +346,10 @@ pub async fn update(tx: &mut Tx, tenant: &Tenant, before: &Post, post: &Post) ->
          WHERE brand_id = $1 AND id = $2";
     let document = serde_json::to_string(&post.draft).map_err(encoding)?;
     delete_references(tx, tenant, before).await?;
+    if before.status != post.status {
+        let mut moved = [(before.status.as_str(), -1), (post.status.as_str(), 1)];
+        counts::add(tx, tenant, &mut moved).await?;
+    }
     tx.push(
         SQL,
         params![
@@ -365,6 +371,7 @@ pub async fn update(tx: &mut Tx, tenant: &Tenant, before: &Post, post: &Post) ->
 pub async fn delete(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
     const SQL: &str = "DELETE FROM posts WHERE brand_id = $1 AND id = $2";
     delete_references(tx, tenant, post).await?;
+    counts::add(tx, tenant, &mut [(post.status.as_str(), -1)]).await?;
     tx.push(SQL, params![tenant.brand(), &post.id]).await
 }
 

@@ -9,7 +9,8 @@ use campanile_model::{
 };
 use campanile_store::{
     audit::Change,
-    brands::{self, Brand, Counts},
+    brands::{self, Brand},
+    counts::{self, Counts},
     tenant::Tenant,
     users,
 };
@@ -77,12 +78,14 @@ fn view(brand: &Brand, counts: Counts, is_default: bool) -> BrandView {
 pub(crate) async fn list(caller: Caller) -> Result<Answer<BrandList>, Problem> {
     let mut conn = caller.app().db.read().await?;
     let found = brands::list(&mut conn, &caller.identity().user).await?;
-    let mut views = Vec::with_capacity(found.len());
-    for (index, brand) in found.iter().enumerate() {
-        let counts = brands::counts(&mut conn, &brand.id).await?;
-        views.push(view(brand, counts, index == 0));
-    }
-    Answer::new(&BrandList { brands: views, next_cursor: None })
+    let counts = counts::of_user(&mut conn, &caller.identity().user).await?;
+    let view = |(index, brand): (usize, &Brand)| view(brand, of(&counts, &brand.id), index == 0);
+    let brands = found.iter().enumerate().map(view).collect();
+    Answer::new(&BrandList { brands, next_cursor: None })
+}
+
+fn of(counts: &[(BrandId, Counts)], brand: &BrandId) -> Counts {
+    counts.iter().find(|(id, _)| id == brand).map(|(_, counts)| *counts).unwrap_or_default()
 }
 
 pub(crate) async fn create(
@@ -129,7 +132,8 @@ pub(crate) async fn rename(
     caller
         .write(async |mut tx| {
             let before = brands::find(&mut tx, &tenant).await?.ok_or_else(Problem::not_found)?;
-            let counts = brands::counts(&mut tx, &id).await?;
+            let counts = counts::of_user(&mut tx, &caller.identity().user).await?;
+            let counts = of(&counts, &id);
             let is_default = caller.identity().tenant(None).is_some_and(|t| *t.brand() == id);
             let shown = Answer::<BrandBody>::tagged(&BrandBody {
                 brand: view(&before, counts, is_default),

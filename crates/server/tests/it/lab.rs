@@ -3,6 +3,7 @@
 mod database;
 mod process;
 mod request;
+mod socket;
 mod tenant;
 mod wire;
 
@@ -14,7 +15,13 @@ use std::{
 };
 
 use self::{database::Database, process::Process};
-pub(crate) use self::{process::free_port, request::Request, tenant::Tenant, wire::Reply};
+pub(crate) use self::{
+    process::{free_port, wait_until},
+    request::Request,
+    socket::Socket,
+    tenant::Tenant,
+    wire::Reply,
+};
 
 /// The base path of the external interface.
 pub(crate) const BASE_PATH: &str = "/api/external/v1";
@@ -116,9 +123,7 @@ impl Lab {
             folder,
         };
         lab.begin();
-        process::wait_until("the first start has said everything", || {
-            lab.printed().contains("curl ")
-        });
+        wait_until("the first start has said everything", || lab.printed().contains("curl "));
         let banner = lab.printed();
         lab.email = banner_line(&banner, "e-mail");
         lab.password = banner_line(&banner, "password");
@@ -130,7 +135,7 @@ impl Lab {
     pub(crate) fn begin(&self) {
         let started = Process::start(self.folder.path(), &self.environment);
         let process = self.process().insert(started).id();
-        process::wait_until("the service answers", || {
+        wait_until("the service answers", || {
             let health = wire::exchange(self.port, &wire::get(&format!("{BASE_PATH}/health")));
             let exit = self.process().as_mut().and_then(Process::ended);
             assert!(
@@ -213,6 +218,28 @@ impl Lab {
 
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
         Request::new(self, method, path)
+    }
+
+    /// What the kernel says of the running process's memory, in bytes: `VmRSS`, `VmHWM` and so on.
+    pub(crate) fn memory(&self, what: &str) -> u64 {
+        let process = self.process().as_ref().expect("a running service").id();
+        process::memory(process, what)
+    }
+
+    /// Makes `VmHWM`, the highest `VmRSS` so far, begin anew.
+    pub(crate) fn forget_peak_memory(&self) {
+        let process = self.process().as_ref().expect("a running service").id();
+        std::fs::write(format!("/proc/{process}/clear_refs"), "5").expect("a process of our own");
+    }
+
+    /// A connection that says and hears bytes, from 127.0.0.1.
+    pub(crate) fn socket(&self) -> Socket {
+        self.socket_from([127, 0, 0, 1])
+    }
+
+    /// The same from another address of this machine.
+    pub(crate) fn socket_from(&self, address: [u8; 4]) -> Socket {
+        Socket::open(address, self.port)
     }
 
     /// Sends bytes as they are, for what no well-behaved client would say.

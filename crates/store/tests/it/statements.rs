@@ -9,12 +9,29 @@ use crate::lab::{Lab, both};
 
 /// Tables whose rows belong to somebody.
 const TENANT_TABLES: &[&str] = &[
-    "posts", "post_tags", "post_media", "content_folders", "media_items", "media_tags", "assets",
-    "uploads", "blobs", "audit_log", "brands", "memberships", "api_keys", "sessions",
+    "posts",
+    "post_tags",
+    "post_media",
+    "content_folders",
+    "media_items",
+    "media_tags",
+    "assets",
+    "uploads",
+    "blobs",
+    "brand_counts",
+    "audit_log",
+    "brands",
+    "memberships",
+    "api_keys",
+    "sessions",
 ];
 /// What confines a statement: to one brand, workspace or user, or to one credential.
 const CONFINED_BY: &[&str] = &[
-    "brand_id = $", "workspace_id = $", "user_id = $", "k.hash = $", "s.hash = $",
+    "brand_id = $",
+    "workspace_id = $",
+    "user_id = $",
+    "k.hash = $",
+    "s.hash = $",
     "every tenant:",
 ];
 
@@ -42,14 +59,19 @@ fn is_statement(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     let verb = ["SELECT", "INSERT", "UPDATE", "DELETE"].contains(&first);
     // A statement that is put together in Rust is asked for by name below.
-    verb && !text.contains("{}") && !text.contains("{candidates}") && !text.contains("{window}")
-        && !text.contains("{from}") && !text.contains("{SEEN}")
+    verb && !text.contains("{}")
+        && !text.contains("{candidates}")
+        && !text.contains("{window}")
+        && !text.contains("{from}")
+        && !text.contains("{SEEN}")
 }
 
 /// The string literals of a source file. Ours have no escapes but `\\` and `\"`.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for line_free in source.split("\n//").map(|part| part.split_once('\n').map_or(part, |(_, rest)| rest)) {
+    for line_free in
+        source.split("\n//").map(|part| part.split_once('\n').map_or(part, |(_, rest)| rest))
+    {
         let mut inside = None::<String>;
         let mut escaped = false;
         for c in line_free.chars() {
@@ -81,9 +103,9 @@ fn constants(source: &str) -> BTreeMap<String, String> {
 }
 
 fn fill_in(text: &str, constants: &BTreeMap<String, String>) -> String {
-    constants.iter().fold(text.to_owned(), |text, (name, value)| {
-        text.replace(&format!("{{{name}}}"), value)
-    })
+    constants
+        .iter()
+        .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
 /// The statements that are put together in Rust, in every form they can take.

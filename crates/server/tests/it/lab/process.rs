@@ -103,12 +103,20 @@ pub(crate) fn free_port() -> u16 {
         .expect("a free port")
 }
 
-pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {
         assert!(started.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain until {what}");
         sleep(Duration::from_millis(5));
     }
+}
+
+/// One line of `/proc/<id>/status`, in bytes.
+pub(super) fn memory(process: u32, what: &str) -> u64 {
+    let status = read(Path::new(&format!("/proc/{process}/status")));
+    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kilobytes.and_then(|number| number.trim().parse::<u64>().ok()).expect("a line in kB") * 1024
 }
 
 pub(super) fn read(path: &Path) -> String {

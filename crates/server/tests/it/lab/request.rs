@@ -88,7 +88,9 @@ impl<'lab> Request<'lab> {
 
 /// A path below the base path, unless it names its place itself.
 fn target(origin: &str, path: &str) -> String {
-    let path = path.strip_prefix(origin).unwrap_or(path);
+    if let Some(path) = path.strip_prefix(origin) {
+        return path.to_owned();
+    }
     let at_root = ["/api/", "/openapi.json", "/docs", "http:", "https:"];
     let whole = at_root.iter().any(|start| path.starts_with(start));
     if whole || !path.starts_with('/') { path.to_owned() } else { format!("{BASE_PATH}{path}") }

@@ -76,6 +76,15 @@ pub(super) fn exchange(port: u16, request: &[u8]) -> Result<Reply> {
     }
 }
 
+/// The first answer of a connection that stays open, and how many bytes it takes. Its length
+/// must be declared.
+pub(super) fn first(bytes: &[u8]) -> Option<(Reply, usize)> {
+    let end = find(bytes, b"\r\n\r\n")? + 4;
+    let reply = parse(bytes, false)?;
+    let length = end + reply.body.len();
+    Some((reply, length))
+}
+
 /// `None` unless the answer is whole.
 fn parse(bytes: &[u8], to_head: bool) -> Option<Reply> {
     let end = find(bytes, b"\r\n\r\n")?;

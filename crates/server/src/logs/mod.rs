@@ -1,7 +1,11 @@
 //! Logs: for people on a terminal, as JSON lines everywhere else.
 
+mod lines;
+mod outbox;
+
 use std::io::IsTerminal;
 
+pub(crate) use outbox::flush;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -18,13 +22,7 @@ pub(crate) fn start(level: LevelFilter) {
             tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
         registry.with(layer.with_filter(filter)).init();
     } else {
-        let layer = tracing_subscriber::fmt::layer()
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(false)
-            .with_target(false)
-            .with_writer(std::io::stderr);
-        registry.with(layer.with_filter(filter)).init();
+        outbox::start();
+        registry.with(lines::JsonLines.with_filter(filter)).init();
     }
 }
