@@ -39,7 +39,8 @@ pub(crate) struct App {
     pub(crate) temporary: PathBuf,
 }
 
-/// Guesses at credentials per minute and address before the answer is "too many".
+/// Guesses at credentials per minute and address before the answer is "too many", unless
+/// limits are off.
 const STRANGERS_LIMIT: u32 = 60;
 const IMPORTS_AT_ONCE: usize = 16;
 
@@ -63,7 +64,7 @@ impl App {
             vault,
             passwords: Passwords::new(),
             limiter: Limiter::new(config.rate_limit.0),
-            strangers: Limiter::new(Some(STRANGERS_LIMIT)),
+            strangers: Limiter::new(config.rate_limit.0.map(|_| STRANGERS_LIMIT)),
             identities: Identities::default(),
             blobs,
             http: Http::new(policy),

@@ -3,7 +3,7 @@
 use campanile_model::{folder::Tree, label::FolderPath, time::Millis};
 
 use crate::{
-    db::{Conn, Result, Tx},
+    db::{Conn, Dialect, Result, Tx},
     params,
     tenant::Tenant,
 };
@@ -48,7 +48,8 @@ pub async fn count(conn: &mut Conn, tenant: &Tenant, tree: Tree) -> Result<i64> 
     conn.count(SQL, params![tenant.brand(), tree.as_str()]).await
 }
 
-/// Makes the folder and all above it that are missing.
+/// Makes the folder and all above it that are missing, and keeps others from removing or
+/// moving them until the transaction ends.
 pub async fn ensure(
     tx: &mut Tx,
     tenant: &Tenant,
@@ -59,8 +60,15 @@ pub async fn ensure(
     const SQL: &str = "
         INSERT INTO content_folders (brand_id, scope, path, created_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT DO NOTHING";
+    // SQLite has a single writer; on PostgreSQL many may file into one folder at once.
+    const HOLD: &str = "
+        SELECT 1 FROM content_folders WHERE brand_id = $1 AND scope = $2 AND path = $3
+           FOR KEY SHARE";
     for level in path.lineage() {
         tx.push(SQL, params![tenant.brand(), tree.as_str(), level, now]).await?;
+        if tx.dialect() == Dialect::Postgres {
+            tx.push(HOLD, params![tenant.brand(), tree.as_str(), level]).await?;
+        }
     }
     Ok(())
 }
@@ -90,10 +98,12 @@ pub async fn is_empty(
     Ok(folders.is_none() && content.is_none())
 }
 
-pub async fn delete(tx: &mut Tx, tenant: &Tenant, tree: Tree, path: &FolderPath) -> Result<()> {
+/// Takes the folder away, so that nobody files into it any more; whether it was empty is
+/// asked afterwards.
+pub async fn delete(tx: &mut Tx, tenant: &Tenant, tree: Tree, path: &FolderPath) -> Result<u64> {
     const SQL: &str =
         "DELETE FROM content_folders WHERE brand_id = $1 AND scope = $2 AND path = $3";
-    tx.push(SQL, params![tenant.brand(), tree.as_str(), path.as_str()]).await
+    tx.execute(SQL, params![tenant.brand(), tree.as_str(), path.as_str()]).await
 }
 
 /// The deepest path under the folder in bytes and levels, to know whether a move still fits.

@@ -204,14 +204,15 @@ pub(crate) async fn remove(
     caller
         .write(async |mut tx| {
             tx.take_turns_on(&turns(tenant, tree)).await?;
-            folders::find(&mut tx, tenant, tree, &path).await?.ok_or_else(Problem::not_found)?;
+            if folders::delete(&mut tx, tenant, tree, &path).await? == 0 {
+                return Err(Problem::not_found());
+            }
             if !folders::is_empty(&mut tx, tenant, tree, &path).await? {
                 return Err(Problem::new(
                     Code::FolderNotEmpty,
                     "Move or delete what is in the folder first.",
                 ));
             }
-            folders::delete(&mut tx, tenant, tree, &path).await?;
             record(&caller, &mut tx, "folder.deleted", tree, Some(&path), None).await?;
             Answer::new(&Deleted::YES)
         })

@@ -11,9 +11,13 @@ mod matrix;
 #[cfg(test)]
 mod media;
 #[cfg(test)]
+mod media_read;
+#[cfg(test)]
 mod media_refused;
 #[cfg(test)]
 mod media_storage;
+#[cfg(test)]
+mod media_upload;
 #[cfg(test)]
 mod peer;
 #[cfg(test)]

@@ -104,7 +104,14 @@ impl Sqlite {
     pub(super) async fn begin(&self) -> Result<Turn> {
         let line = self.line.clone();
         let mut seat = line.clone().wait_for_seat().await?;
-        let fate = seat.join_group()?;
+        let fate = match seat.join_group() {
+            Ok(fate) => fate,
+            Err(error) => {
+                // Others may be in the group already: it must not stay open because of us.
+                line.pass_on(seat);
+                return Err(error);
+            }
+        };
         line.turns.fetch_add(1, Ordering::Relaxed);
         Ok(Turn { seat: Some(seat), line, fate })
     }

@@ -187,7 +187,7 @@ impl World<'_> {
                 let (_, file) = self.own.picture.rsplit_once('/').expect("a path");
                 format!("library/user_{body}/{file}")
             }
-            "folder" => "own/folder".to_owned(),
+            "folder" => "never/made".to_owned(),
             "platform" => "nowhere".to_owned(),
             "other" => format!("job_{body}"),
             kind => format!("{kind}_{body}"),
