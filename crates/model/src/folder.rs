@@ -30,6 +30,7 @@ impl Tree {
 
 input! {
     /// A folder to create: either `folder_path`, or `name` with an optional `parent_path`.
+    #[schemars(extend("examples" = [{ "scope": "posts", "folder_path": "campaigns/2026" }]))]
     pub struct NewFolder {
         scope: Tree,
         name: Option<Name>,
@@ -41,6 +42,9 @@ input! {
 
 input! {
     /// A folder to rename (`name`) or to move (`new_path`, or `parent_path`).
+    #[schemars(extend("examples" = [
+        { "scope": "posts", "folder_path": "campaigns/2026", "name": "2027" }
+    ]))]
     pub struct FolderMove {
         scope: Tree,
         /// Where the folder is now.
@@ -55,6 +59,7 @@ input! {
 }
 
 input! {
+    #[schemars(extend("examples" = [{ "scope": "posts", "folder_path": "campaigns/2027" }]))]
     pub struct FolderRemoval {
         scope: Tree,
         folder_path: FolderPath,

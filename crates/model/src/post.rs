@@ -14,6 +14,7 @@ use crate::{
 
 words! {
     /// Where a post stands.
+    #[schemars(extend("examples" = ["Draft"]))]
     pub enum PostStatus {
         /// Being written; nothing will happen by itself.
         Draft = "Draft",
@@ -84,6 +85,9 @@ input! {
 
 input! {
     /// A post to create. Everything may be left out and added later.
+    #[schemars(extend("examples" = [{
+        "content": "Doors open at nine.", "tags": ["launch", "events"], "folder_path": "campaigns/2026"
+    }]))]
     pub struct NewPost {
         /// The text.
         content: Option<Content>,
@@ -107,6 +111,7 @@ input! {
 
 input! {
     /// Changes to a post. A field that is absent stays as it is; `null` empties it.
+    #[schemars(extend("examples" = [{ "content": "Doors open at ten.", "folder_path": null }]))]
     pub struct PostChanges {
         content: Option<Option<Content>>,
         targets: Option<Option<List<Target, 50>>>,
@@ -129,10 +134,12 @@ input! {
 /// What the author decides: the part of a post that lists carry as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Draft {
+    #[schemars(extend("examples" = ["Doors open at nine."]))]
     pub content: String,
     pub targets: Vec<Target>,
     pub media_url: Option<StoragePath>,
     pub media: Vec<MediaReference>,
+    #[schemars(extend("examples" = [["launch", "events"]]))]
     pub tags: Vec<Tag>,
     pub videohost: Option<VideohostFields>,
 }

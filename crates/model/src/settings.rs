@@ -157,6 +157,14 @@ input! {
 
 input! {
     /// New settings. A section or field that is left out stays as it is.
+    #[schemars(extend("examples" = [{
+        "profile": { "name": "Ada" },
+        "schedule": {
+            "time_zone": "Europe/Berlin",
+            "slots": [{ "weekday": "monday", "time": "09:30" }],
+            "minimum_gap_minutes": 30
+        }
+    }]))]
     pub struct SettingsChanges {
         profile: Option<ProfileChanges>,
         schedule: Option<ScheduleChanges>,

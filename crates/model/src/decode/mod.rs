@@ -165,9 +165,9 @@ macro_rules! input {
         }
         $(read_only: [$($read_only:literal),* $(,)?])?
     ) => {
-        $(#[$meta])*
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(deny_unknown_fields)]
+        $(#[$meta])*
         $vis struct $name { $( $(#[$field_meta])* pub $field: $type ),* }
 
         impl $crate::decode::Field for $name {
@@ -193,9 +193,9 @@ macro_rules! words {
         $(#[$meta:meta])*
         $vis:vis enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $word:literal ),* $(,)? }
     ) => {
-        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema,
             serde::Serialize, serde::Deserialize)]
+        $(#[$meta])*
         $vis enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant ),* }
 
         impl $name {

@@ -81,6 +81,7 @@ pub(crate) async fn list(
 }
 
 input! {
+    #[schemars(extend("examples" = [{ "name": "Agent", "scopes": ["posts:read", "posts:write"] }]))]
     pub(crate) struct NewKey {
         name: Name,
         /// At least one; `*` stands for all.

@@ -133,6 +133,9 @@ pub(crate) async fn list(
 
 input! {
     /// An asset to add: fetched from `source_url`, or uploaded before to `storage_path`.
+    #[schemars(extend("examples" = [{
+        "source_url": "https://example.org/picture.jpg", "tags": ["launch"], "folder_path": "photos"
+    }]))]
     pub(crate) struct NewItem {
         /// Where to fetch the asset from.
         source_url: Option<Text<1, 2000>>,
@@ -246,6 +249,9 @@ async fn add(
 
 input! {
     /// New tags or a new folder for one item (`id`) or several (`ids`).
+    #[schemars(extend("examples" = [{
+        "ids": ["media_01hf7yat00000000000000000a"], "tags": ["launch"], "folder_path": "photos/2026"
+    }]))]
     pub(crate) struct ItemChanges {
         id: Option<MediaId>,
         ids: Option<List<MediaId, 250>>,
@@ -321,6 +327,7 @@ fn chosen(id: Option<MediaId>, ids: Option<List<MediaId, 250>>) -> Result<Vec<Me
 
 input! {
     /// The items to delete.
+    #[schemars(extend("examples" = [{ "ids": ["media_01hf7yat00000000000000000a"] }]))]
     pub(crate) struct ItemRemoval {
         id: Option<MediaId>,
         ids: Option<List<MediaId, 250>>,
@@ -386,6 +393,7 @@ pub(crate) struct UploadBody {
 
 input! {
     /// The asset that will be uploaded.
+    #[schemars(extend("examples" = [{ "content_type": "image/jpeg", "size": 48213 }]))]
     pub(crate) struct UploadRequest {
         /// One of image/jpeg, image/png, image/webp, image/gif, video/mp4, video/quicktime,
         /// video/webm.

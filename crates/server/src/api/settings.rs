@@ -103,6 +103,9 @@ pub(crate) async fn update(
 }
 
 input! {
+    #[schemars(extend("examples" = [{
+        "current_password": "the one you sign in with", "new_password": "a longer and better one"
+    }]))]
     pub(crate) struct PasswordChange {
         current_password: Text<1, 256>,
         /// At least ten characters, at most 256 bytes.
