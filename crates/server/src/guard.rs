@@ -33,7 +33,7 @@ pub(crate) const COOKIES: [&str; 2] = ["__Host-campanile_session", "campanile_se
 const REPEATABLE_FOR: Millis = DAY;
 
 /// What the log and the metrics want to know of a served request.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Served {
     pub(crate) template: &'static str,
     pub(crate) identity: Option<Arc<Identity>>,
@@ -41,12 +41,18 @@ pub(crate) struct Served {
     pub(crate) allowance: Option<Allowance>,
 }
 
+impl Served {
+    pub(crate) fn at(template: &'static str) -> Self {
+        Self { template, identity: None, brand: None, allowance: None }
+    }
+}
+
 pub(crate) async fn stand(
     State((app, post)): State<(Shared, Arc<Post>)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let mut served = Served { template: post.template, ..Served::default() };
+    let mut served = Served::at(post.template);
     let mut response = match pass(&app, &post, request, next, &mut served).await {
         Ok(response) => response,
         Err(problem) => problem.into_response(),

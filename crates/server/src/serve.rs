@@ -58,7 +58,9 @@ async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Reques
             }
         }
     };
-    let served = response.extensions().get::<Served>().cloned().unwrap_or_default();
+    // Documentation, files and paths that do not exist have no guard.
+    let served = response.extensions().get::<Served>().cloned();
+    let served = served.unwrap_or_else(|| Served::at("other"));
     let mut response = complete(response, &request_id, &method);
     if method == Method::GET && if_none_match.is_some_and(|tags| matches_tag(&tags, &response)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
