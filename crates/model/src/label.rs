@@ -278,9 +278,11 @@ impl JsonSchema for Email {
     }
 }
 
-/// Folds a text for searching: case and compatibility forms do not matter.
+/// Folds a text for searching: case and compatibility forms do not matter. Upper case comes
+/// first because some letters have two lower-case forms, such as a sigma at the end of a word.
 pub fn fold(text: &str) -> String {
-    text.nfkc().flat_map(char::to_lowercase).filter(|c| *c != '\0').collect()
+    let upper = text.nfkc().flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase).filter(|c| *c != '\0').collect()
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    decode::{Faults, Instant, List, Text},
+    decode::{Faults, Future, Instant, List, Text},
     ids::ConnectionId,
     input,
     label::{FolderPath, StoragePath, Tag, Tags},
-    time::{DAY, MINUTE, Millis},
     words,
 };
 
@@ -100,7 +99,7 @@ input! {
         tags: Option<Tags>,
         folder_path: Option<FolderPath>,
         /// When to publish; absent for a draft.
-        scheduled_at: Option<Instant>,
+        scheduled_at: Option<Future>,
         videohost: Option<VideohostFields>,
     }
     read_only: [
@@ -120,7 +119,7 @@ input! {
         tags: Option<Option<Tags>>,
         folder_path: Option<Option<FolderPath>>,
         /// A new time schedules the post; `null` makes it a draft again.
-        scheduled_at: Option<Option<Instant>>,
+        scheduled_at: Option<Option<Future>>,
         videohost: Option<Option<VideohostFields>>,
         /// `publish_now` queues the post at once; needs the scope posts:publish as well.
         action: Option<PostAction>,
@@ -200,19 +199,6 @@ impl Draft {
     }
 }
 
-/// A time that has just passed is taken as now; clocks differ and requests travel.
-const GRACE: Millis = MINUTE;
-const FARTHEST: Millis = 5 * 366 * DAY;
-
-/// Whether a post may be scheduled at `at`.
-pub fn check_schedule(at: Millis, now: Millis, faults: &mut Faults) {
-    if at < now - GRACE {
-        faults.add_field("scheduled_at", "in_past", "choose a time in the future");
-    } else if at > now + FARTHEST {
-        faults.add_field("scheduled_at", "too_far", "choose a time within the next five years");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,7 +215,7 @@ mod tests {
     #[test]
     fn media_url_and_media_never_disagree() {
         let mut draft = Draft::default();
-        let mut faults = Faults::default();
+        let mut faults = Faults::new(0);
 
         draft.set_media(Some(Some(path("a.jpg"))), None, &mut faults);
         assert_eq!(draft.media, [reference("a.jpg")]);

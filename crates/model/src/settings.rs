@@ -33,13 +33,12 @@ pub struct TimeZone(pub String);
 impl Field for TimeZone {
     fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self> {
         let text = json.into_text(at, faults)?;
-        match jiff::tz::db().get(&text) {
-            Ok(zone) => zone.iana_name().map(|name| Self(name.to_owned())),
-            Err(_) => {
-                faults.add(at, "unknown_time_zone", "a zone name such as Europe/Berlin or UTC");
-                None
-            }
+        let zone = jiff::tz::db().get(&text).ok();
+        let name = zone.as_ref().and_then(|zone| zone.iana_name());
+        if name.is_none() {
+            faults.add(at, "unknown_time_zone", "a zone name such as Europe/Berlin or UTC");
         }
+        name.map(|name| Self(name.to_owned()))
     }
 }
 

@@ -76,7 +76,7 @@ fn told<T>(text: impl Into<String>) -> Result<T, Mistake> {
 
 /// Reads a command-line value by the rules that the API has for it.
 fn read<T: Field>(field: &str, text: &str) -> Result<T, Mistake> {
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(0);
     let value = T::decode(Json::Text(text.to_owned()), &At::Root, &mut faults);
     faults.check(value).map_err(|faults| {
         let reason = faults.first().map_or("not valid", |fault| fault.message.as_str());

@@ -49,8 +49,16 @@ impl<T, const S: u16> Answer<T, S> {
         Self { etag: Some(etag), ..self }
     }
 
-    pub(crate) fn replay(body: Vec<u8>) -> Self {
-        Self { replayed: true, ..Self::written(body) }
+    /// What is kept of the answer for repetitions: the body, after a byte that says whether it
+    /// has a tag.
+    pub(crate) fn to_kept(&self) -> Vec<u8> {
+        [&[u8::from(self.etag.is_some())], &*self.body].concat()
+    }
+
+    pub(crate) fn replay(kept: &[u8]) -> Self {
+        let (tagged, body) = kept.split_first().unwrap_or((&0, &[]));
+        let answer = Self { replayed: true, ..Self::written(body.to_vec()) };
+        if *tagged == 1 { answer.with_tag() } else { answer }
     }
 
     pub(crate) fn body(&self) -> &[u8] {

@@ -28,6 +28,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) request_id: Arc<str>,
+    /// The moment of the request: everything it does happens then.
+    pub(crate) now: Millis,
     pub(crate) ip: IpAddr,
 }
 
@@ -52,7 +54,6 @@ pub(crate) struct Admitted {
     pub(crate) identity: Arc<Identity>,
     pub(crate) tenant: Option<Tenant>,
     pub(crate) visitor: Visitor,
-    pub(crate) now: Millis,
     pub(crate) if_match: Option<String>,
     /// Set once a handler has compared `if_match` with something.
     pub(crate) compared: AtomicBool,
@@ -88,9 +89,8 @@ impl Caller {
         &self.0.identity
     }
 
-    /// The moment of the request: everything it does happens then.
     pub(crate) fn now(&self) -> Millis {
-        self.0.now
+        self.0.visitor.now
     }
 
     /// The brand that the request is about.
@@ -154,7 +154,7 @@ impl Caller {
             return Err(Problem::internal(Unaudited));
         }
         if let Some(repeat) = &self.0.repeat {
-            self.keep(tx, repeat, S, answer.body()).await?;
+            self.keep(tx, repeat, S, &answer.to_kept()).await?;
         }
         Ok(answer)
     }

@@ -10,10 +10,14 @@ use bytes::Bytes;
 use campanile_model::{
     decode::{self, Fault, Field, Json, parse},
     ids::{Id, Kind},
+    time::Millis,
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use crate::problem::{Code, Problem};
+use crate::{
+    caller::Visitor,
+    problem::{Code, Problem},
+};
 
 pub(crate) const LARGEST_BODY: usize = 1 << 20;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -32,8 +36,13 @@ impl<T: Field, S: Sync> FromRequest<S> for Body<T> {
         let json = parse(&bytes).map_err(|error| {
             Problem::new(Code::MalformedJson, format!("The body could not be parsed: {error}."))
         })?;
-        decode::decode(json).map(Self).map_err(Problem::invalid)
+        decode::decode(json, moment(&parts)).map(Self).map_err(Problem::invalid)
     }
+}
+
+/// When the request came in.
+fn moment(parts: &Parts) -> Millis {
+    parts.extensions.get::<Visitor>().map_or(0, |visitor| visitor.now)
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -105,7 +114,7 @@ impl<T: Field, S: Sync> FromRequestParts<S> for Query<T> {
                 faults.push(Fault { field: name, code: "duplicate_parameter", message });
             }
         }
-        match decode::decode(Json::Object(fields)) {
+        match decode::decode(Json::Object(fields), moment(parts)) {
             Ok(value) if faults.is_empty() => Ok(Self(value)),
             Ok(_) => Err(Problem::invalid(faults)),
             Err(more) => Err(Problem::invalid(faults.into_iter().chain(more).collect())),

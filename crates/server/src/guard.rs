@@ -72,8 +72,8 @@ async fn pass(
         return Ok(next.run(request).await);
     }
     let (mut parts, mut body) = request.into_parts();
-    let now = app.now();
     let visitor = parts.extensions.get::<Visitor>().cloned().ok_or_else(Problem::not_found)?;
+    let now = visitor.now;
     let identity = authenticate(app, post, &parts.headers, &parts.method, &visitor, now).await?;
     served.identity = Some(identity.clone());
     count(app, &identity, now, served)?;
@@ -100,7 +100,6 @@ async fn pass(
         identity,
         tenant,
         visitor,
-        now,
         if_match,
         compared: AtomicBool::new(false),
         repeat,
@@ -365,7 +364,7 @@ async fn earlier_answer(
         ));
     }
     let body = app.vault.open_sealed(&repeat.context(), &kept.answer).map_err(Problem::internal)?;
-    let mut response = Answer::<(), 200>::replay(body).into_response();
+    let mut response = Answer::<(), 200>::replay(&body).into_response();
     let status = u16::try_from(kept.status).ok().and_then(|code| StatusCode::from_u16(code).ok());
     *response.status_mut() = status.unwrap_or(StatusCode::OK);
     Ok(Some(response))

@@ -14,7 +14,7 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     response::Response,
 };
-use campanile_model::ids::RequestId;
+use campanile_model::{ids::RequestId, time::Millis};
 use campanile_store::identity::Identity;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -45,13 +45,14 @@ const MOST_PER_ADDRESS: usize = 256;
 /// Answers one request: checks its outside, routes it, and finishes what comes back.
 async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Request) -> Response {
     let started = Instant::now();
-    let request_id = request_id(request.headers(), &app);
+    let now = app.now();
+    let request_id = request_id(request.headers(), now);
     let method = request.method().clone();
     let if_none_match = request.headers().get(header::IF_NONE_MATCH).cloned();
     let response = match check_outside(&request) {
         Err(problem) => axum::response::IntoResponse::into_response(problem),
         Ok(()) => {
-            request.extensions_mut().insert(Visitor { request_id: request_id.clone(), ip });
+            request.extensions_mut().insert(Visitor { request_id: request_id.clone(), now, ip });
             match router.call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
@@ -74,7 +75,7 @@ async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Reques
 }
 
 /// The caller's id for the request where it is harmless, else one of ours.
-fn request_id(headers: &HeaderMap, app: &Shared) -> Arc<str> {
+fn request_id(headers: &HeaderMap, now: Millis) -> Arc<str> {
     let given = headers.get("x-request-id").and_then(|value| value.to_str().ok());
     let harmless = |text: &&str| {
         (1..=64).contains(&text.len())
@@ -82,7 +83,7 @@ fn request_id(headers: &HeaderMap, app: &Shared) -> Arc<str> {
     };
     match given.filter(harmless) {
         Some(given) => given.into(),
-        None => RequestId::new(app.now()).as_str().into(),
+        None => RequestId::new(now).as_str().into(),
     }
 }
 

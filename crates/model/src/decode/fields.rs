@@ -6,7 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::{At, Faults, Field, Json};
-use crate::{ids, time::Millis};
+use crate::{
+    ids,
+    time::{DAY, MINUTE, Millis},
+};
 
 /// A text of `MIN` to `MAX` characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,18 +91,18 @@ impl<const MIN: i64, const MAX: i64> JsonSchema for Whole<MIN, MAX> {
     }
 }
 
-/// At most `MAX` items; each of them is checked.
+/// `MIN` to `MAX` items; each of them is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct List<T, const MAX: usize>(pub Vec<T>);
+pub struct List<T, const MAX: usize, const MIN: usize = 0>(pub Vec<T>);
 
-impl<T, const MAX: usize> Default for List<T, MAX> {
+impl<T, const MAX: usize> Default for List<T, MAX, 0> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T: Field, const MAX: usize> Field for List<T, MAX> {
+impl<T: Field, const MAX: usize, const MIN: usize> Field for List<T, MAX, MIN> {
     fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self> {
         let Json::List(items) = json else {
             faults.add(at, "wrong_type", format!("expected a list, got {}", json.kind()));
@@ -108,6 +111,10 @@ impl<T: Field, const MAX: usize> Field for List<T, MAX> {
         if items.len() > MAX {
             let count = items.len();
             faults.add(at, "too_many", format!("at most {MAX} items, got {count}"));
+            return None;
+        }
+        if items.len() < MIN {
+            faults.add(at, "too_short", format!("at least {MIN} items"));
             return None;
         }
         let mut good = Some(Vec::with_capacity(items.len()));
@@ -122,7 +129,7 @@ impl<T: Field, const MAX: usize> Field for List<T, MAX> {
     }
 }
 
-impl<T: JsonSchema, const MAX: usize> JsonSchema for List<T, MAX> {
+impl<T: JsonSchema, const MAX: usize, const MIN: usize> JsonSchema for List<T, MAX, MIN> {
     fn inline_schema() -> bool {
         true
     }
@@ -132,7 +139,8 @@ impl<T: JsonSchema, const MAX: usize> JsonSchema for List<T, MAX> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "maxItems": MAX, "items": generator.subschema_for::<T>() })
+        let items = generator.subschema_for::<T>();
+        json_schema!({ "type": "array", "minItems": MIN, "maxItems": MAX, "items": items })
     }
 }
 
@@ -187,6 +195,45 @@ impl Field for Instant {
     }
 }
 
+/// An instant that has not come yet. A minute of grace allows for clocks that differ and
+/// requests that travel; what lies within it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Future(pub Millis);
+
+impl Future {
+    const GRACE: Millis = MINUTE;
+    const FARTHEST: Millis = 5 * 366 * DAY;
+}
+
+impl Field for Future {
+    fn decode(json: Json, at: &At<'_>, faults: &mut Faults) -> Option<Self> {
+        let Instant(time) = Instant::decode(json, at, faults)?;
+        let now = faults.now();
+        if time < now - Self::GRACE {
+            faults.add(at, "in_past", "choose a time in the future");
+        } else if time > now + Self::FARTHEST {
+            faults.add(at, "too_far", "choose a time within the next five years");
+        } else {
+            return Some(Self(time));
+        }
+        None
+    }
+}
+
+impl JsonSchema for Future {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Future".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Instant::json_schema(generator)
+    }
+}
+
 impl Serialize for Instant {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&crate::time::format(self.0))
@@ -234,7 +281,7 @@ mod tests {
     use super::*;
 
     crate::words! {
-        pub enum Colour { Red = "red", Blue = "blue" }
+        enum Colour { Red = "red", Blue = "blue" }
     }
 
     crate::input! {
@@ -252,7 +299,7 @@ mod tests {
     }
 
     fn faults(text: &str) -> Vec<(String, &'static str)> {
-        let faults = decode::<Outer>(parse(text.as_bytes()).unwrap()).unwrap_err();
+        let faults = decode::<Outer>(parse(text.as_bytes()).unwrap(), 0).unwrap_err();
         faults.into_iter().map(|Fault { field, code, .. }| (field, code)).collect()
     }
 
@@ -276,8 +323,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_right_is_read_as_it_was_sent() {
+        let text = r#"{"count":5,"inner":[{"name":"abc"}],"colour":"blue"}"#;
+        let outer = decode::<Outer>(parse(text.as_bytes()).unwrap(), 0).unwrap();
+
+        assert_eq!(outer.count, Whole(5));
+        assert_eq!(outer.inner.unwrap().0[0].name, Text("abc".to_owned()));
+        assert_eq!(outer.colour.map(Colour::as_str), Some("blue"));
+        assert_eq!(Colour::ALL, [Colour::Red, Colour::Blue]);
+    }
+
+    #[test]
     fn null_clears_only_where_clearing_means_something() {
-        let read = |text: &str| decode::<Outer>(parse(text.as_bytes()).unwrap()).unwrap();
+        let read = |text: &str| decode::<Outer>(parse(text.as_bytes()).unwrap(), 0).unwrap();
 
         assert_eq!(read(r#"{"count":1}"#).note, None);
         assert_eq!(read(r#"{"count":1,"note":null}"#).note, Some(None));

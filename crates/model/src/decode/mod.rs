@@ -8,9 +8,11 @@ mod json;
 
 use std::fmt;
 
-pub use fields::{Instant, List, Text, Whole};
+pub use fields::{Future, Instant, List, Text, Whole};
 pub use json::{Json, Malformed, parse};
 use serde::Serialize;
+
+use crate::time::Millis;
 
 /// At most this many faults are told; nobody mends more in one go.
 const MOST_FAULTS: usize = 100;
@@ -23,14 +25,24 @@ pub struct Fault {
     pub message: String,
 }
 
-#[derive(Debug, Default)]
-pub struct Faults(Vec<Fault>);
+/// What was found wrong so far, and the moment by which times are judged.
+#[derive(Debug)]
+pub struct Faults {
+    found: Vec<Fault>,
+    now: Millis,
+}
 
 impl Faults {
+    pub fn new(now: Millis) -> Self {
+        Self { found: Vec::new(), now }
+    }
+
+    pub fn now(&self) -> Millis {
+        self.now
+    }
+
     pub fn add(&mut self, at: &At<'_>, code: &'static str, message: impl Into<String>) {
-        if self.0.len() < MOST_FAULTS {
-            self.0.push(Fault { field: at.to_string(), code, message: message.into() });
-        }
+        self.add_field(at.to_string(), code, message);
     }
 
     /// A fault found after decoding, at a field of the body.
@@ -40,24 +52,24 @@ impl Faults {
         code: &'static str,
         message: impl Into<String>,
     ) {
-        if self.0.len() < MOST_FAULTS {
-            self.0.push(Fault { field: field.into(), code, message: message.into() });
+        if self.found.len() < MOST_FAULTS {
+            self.found.push(Fault { field: field.into(), code, message: message.into() });
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.found.is_empty()
     }
 
     pub fn into_vec(self) -> Vec<Fault> {
-        self.0
+        self.found
     }
 
     /// The value, if nothing was wrong with it or anything else.
     pub fn check<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
         match value {
-            Some(value) if self.0.is_empty() => Ok(value),
-            _ => Err(self.0),
+            Some(value) if self.found.is_empty() => Ok(value),
+            _ => Err(self.found),
         }
     }
 }
@@ -106,9 +118,9 @@ pub trait Field: Sized {
     }
 }
 
-/// Reads a whole body or query.
-pub fn decode<T: Field>(json: Json) -> Result<T, Vec<Fault>> {
-    let mut faults = Faults::default();
+/// Reads a whole body or query at the moment `now`.
+pub fn decode<T: Field>(json: Json, now: Millis) -> Result<T, Vec<Fault>> {
+    let mut faults = Faults::new(now);
     let value = T::decode(json, &At::Root, &mut faults);
     faults.check(value)
 }
@@ -168,7 +180,7 @@ macro_rules! input {
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(deny_unknown_fields)]
         $(#[$meta])*
-        $vis struct $name { $( $(#[$field_meta])* pub $field: $type ),* }
+        $vis struct $name { $( $(#[$field_meta])* $vis $field: $type ),* }
 
         impl $crate::decode::Field for $name {
             #[allow(unused_mut, unused_variables, clippy::allow_attributes, reason = "a struct may have no fields")]
@@ -199,13 +211,13 @@ macro_rules! words {
         $vis enum $name { $( $(#[$variant_meta])* #[serde(rename = $word)] $variant ),* }
 
         impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            $vis const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            pub fn as_str(self) -> &'static str {
+            $vis fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }
 
-            pub fn parse(text: &str) -> Option<Self> {
+            $vis fn parse(text: &str) -> Option<Self> {
                 match text { $($word => Some(Self::$variant),)* _ => None }
             }
         }

@@ -1,7 +1,7 @@
 //! API keys: listed by their user, made and revoked in a session only.
 
 use campanile_model::{
-    decode::{Instant, List},
+    decode::{Future, Instant, List},
     ids::{Key as KeyKind, KeyId},
     input,
     label::Name,
@@ -85,9 +85,9 @@ input! {
     pub(crate) struct NewKey {
         name: Name,
         /// At least one; `*` stands for all.
-        scopes: List<Scope, 24>,
+        scopes: List<Scope, 24, 1>,
         /// When the key ends; absent for a key without an end.
-        expires_at: Option<Instant>,
+        expires_at: Option<Future>,
     }
     read_only: ["id", "hint", "created_at", "revoked_at", "last_used_at"]
 }
@@ -97,12 +97,6 @@ pub(crate) async fn create(
     Body(new): Body<NewKey>,
 ) -> Result<Created<NewKeyBody>, Problem> {
     let now = caller.now();
-    if new.scopes.0.is_empty() {
-        return Err(Problem::invalid_field("scopes", "too_short", "name at least one scope"));
-    }
-    if new.expires_at.is_some_and(|at| at.0 <= now) {
-        return Err(Problem::invalid_field("expires_at", "in_past", "choose a time in the future"));
-    }
     let fresh = credential::new_key();
     let key = Key {
         id: KeyId::new(now),

@@ -254,7 +254,7 @@ input! {
     }]))]
     pub(crate) struct ItemChanges {
         id: Option<MediaId>,
-        ids: Option<List<MediaId, 250>>,
+        ids: Option<List<MediaId, 250, 1>>,
         /// Replaces all tags; `null` removes them.
         tags: Option<Option<Tags>>,
         /// `null` takes the items out of their folder.
@@ -310,11 +310,13 @@ pub(crate) async fn update(
 }
 
 /// The items that are meant; all of them must exist, or nothing is done.
-fn chosen(id: Option<MediaId>, ids: Option<List<MediaId, 250>>) -> Result<Vec<MediaId>, Problem> {
+fn chosen(
+    id: Option<MediaId>,
+    ids: Option<List<MediaId, 250, 1>>,
+) -> Result<Vec<MediaId>, Problem> {
     let wrong = |code, message: &str| Err(Problem::invalid_field("ids", code, message));
     match (id, ids) {
         (Some(id), None) => Ok(vec![id]),
-        (None, Some(List(ids))) if ids.is_empty() => wrong("too_short", "name at least one item"),
         (None, Some(List(mut ids))) => {
             ids.sort_by(|one, other| one.as_str().cmp(other.as_str()));
             ids.dedup();
@@ -330,7 +332,7 @@ input! {
     #[schemars(extend("examples" = [{ "ids": ["media_01hf7yat00000000000000000a"] }]))]
     pub(crate) struct ItemRemoval {
         id: Option<MediaId>,
-        ids: Option<List<MediaId, 250>>,
+        ids: Option<List<MediaId, 250, 1>>,
     }
 }
 

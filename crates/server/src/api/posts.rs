@@ -6,7 +6,7 @@ use campanile_model::{
     ids::{BrandId, Post as PostKind, PostId, UserId},
     input,
     label::{self, FolderPath, Tag},
-    post::{Draft, NewPost, PostAction, PostChanges, PostStatus, check_schedule},
+    post::{Draft, NewPost, PostAction, PostChanges, PostStatus},
     scope::Scope,
 };
 use campanile_store::{
@@ -169,7 +169,7 @@ pub(crate) async fn create(
 /// The post that the caller described, and what is wrong with it so far.
 fn compose(caller: &Caller, tenant: &Tenant, new: NewPost) -> (Post, Faults) {
     let now = caller.now();
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(caller.now());
     let mut draft = Draft {
         content: new.content.map(|content| content.0).unwrap_or_default(),
         targets: new.targets.unwrap_or_default().0,
@@ -179,9 +179,6 @@ fn compose(caller: &Caller, tenant: &Tenant, new: NewPost) -> (Post, Faults) {
     };
     draft.set_media(new.media_url.map(Some), new.media.map(|list| Some(list.0)), &mut faults);
     let scheduled_at = new.scheduled_at.map(|at| at.0);
-    if let Some(at) = scheduled_at {
-        check_schedule(at, now, &mut faults);
-    }
     let post = Post {
         id: PostId::new(now),
         brand: tenant.brand().clone(),
@@ -276,7 +273,7 @@ pub(crate) async fn update(
 }
 
 fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post, Faults), Problem> {
-    let mut faults = Faults::default();
+    let mut faults = Faults::new(caller.now());
     let rewrites = changes.content.is_some()
         || changes.targets.is_some()
         || changes.media_url.is_some()
@@ -309,9 +306,6 @@ fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post,
     if let Some(at) = changes.scheduled_at {
         post.scheduled_at = at.map(|at| at.0);
         post.status = resting_status(at.is_some());
-        if let Some(at) = at {
-            check_schedule(at.0, caller.now(), &mut faults);
-        }
     }
     post.updated_at = caller.now();
     Ok((post, faults))
