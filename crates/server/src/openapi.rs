@@ -256,7 +256,7 @@ fn problem_response(description: &str) -> Value {
 
 /// A value that the schema admits, made of the examples in it.
 fn example(schema: &Value, schemas: &Map<String, Value>, depth: usize) -> Value {
-    if depth > 8 {
+    if depth > 20 {
         return Value::Null;
     }
     if let Some(first) = schema["examples"].get(0) {

@@ -132,10 +132,14 @@ impl<T: Field + JsonSchema> Input for Query<T> {
         let schema = T::json_schema(generator).to_value();
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-            operation.parameters.push(json!({
+            let mut parameter = json!({
                 "name": name, "in": "query", "required": required.contains(&json!(name)),
-                "description": schema["description"], "schema": without_null(schema.clone()),
-            }));
+                "schema": without_null(schema.clone()),
+            });
+            if let Some(description) = schema.get("description") {
+                parameter["description"] = description.clone();
+            }
+            operation.parameters.push(parameter);
         }
     }
 }

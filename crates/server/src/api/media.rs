@@ -8,6 +8,7 @@ use campanile_model::{
     input,
     label::{self, FolderPath, Name, StoragePath, Tag, Tags},
     time::MINUTE,
+    words,
 };
 use campanile_store::{
     Tx,
@@ -138,6 +139,7 @@ input! {
     }]))]
     pub(crate) struct NewItem {
         /// Where to fetch the asset from.
+        #[schemars(extend("format" = "uri"))]
         source_url: Option<Text<1, 2000>>,
         /// Where a signed upload put the asset.
         storage_path: Option<StoragePath>,
@@ -393,13 +395,38 @@ pub(crate) struct UploadBody {
     upload: UploadView,
 }
 
+words! {
+    /// A type that the library takes.
+    pub(crate) enum MediaType {
+        Jpeg = "image/jpeg",
+        Png = "image/png",
+        Webp = "image/webp",
+        Gif = "image/gif",
+        Mp4 = "video/mp4",
+        Mov = "video/quicktime",
+        Webm = "video/webm",
+    }
+}
+
+impl MediaType {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Jpeg => Kind::Jpeg,
+            Self::Png => Kind::Png,
+            Self::Webp => Kind::Webp,
+            Self::Gif => Kind::Gif,
+            Self::Mp4 => Kind::Mp4,
+            Self::Mov => Kind::Mov,
+            Self::Webm => Kind::Webm,
+        }
+    }
+}
+
 input! {
     /// The asset that will be uploaded.
     #[schemars(extend("examples" = [{ "content_type": "image/jpeg", "size": 48213 }]))]
     pub(crate) struct UploadRequest {
-        /// One of image/jpeg, image/png, image/webp, image/gif, video/mp4, video/quicktime,
-        /// video/webm.
-        content_type: Text<1, 100>,
+        content_type: MediaType,
         /// The exact number of bytes.
         size: Whole<1, { i64::MAX }>,
     }
@@ -458,11 +485,7 @@ pub(crate) async fn sign_upload(
 }
 
 fn acceptable(app: &App, wanted: &UploadRequest) -> Result<Kind, Problem> {
-    let Some(kind) = Kind::from_mime(&wanted.content_type.0) else {
-        let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.mime()).collect();
-        let message = format!("one of {}", known.join(", "));
-        return Err(Problem::invalid_field("content_type", "unsupported_media_type", message));
-    };
+    let kind = wanted.content_type.kind();
     let limits = intake::limits(app);
     let limit = if kind.is_image() { limits.image_bytes } else { limits.video_bytes };
     if wanted.size.0.unsigned_abs() > limit {

@@ -77,6 +77,25 @@ impl Lab {
     }
 }
 
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let Location::Postgres(url) = &self.location else { return };
+        let name = url.rsplit('/').next().unwrap_or_default();
+        let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        // A runtime cannot be entered from within another one, so this has a thread of its own.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let (client, connection) =
+                    tokio_postgres::connect(&SERVER, tokio_postgres::NoTls).await.unwrap();
+                tokio::spawn(connection);
+                client.batch_execute(&sql).await.unwrap();
+            });
+        });
+        dropped.join().unwrap();
+    }
+}
+
 /// The test cluster's URL: given, or started by the project's own script.
 static SERVER: LazyLock<String> = LazyLock::new(|| {
     #[expect(clippy::disallowed_methods, reason = "tests are configured by their environment")]
