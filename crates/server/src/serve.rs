@@ -125,7 +125,7 @@ fn complete(mut response: Response, request_id: &str, method: &Method) -> Respon
         return problem.render(request_id, &HeaderMap::new());
     }
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
-        return response;
+        return explained(response, request_id);
     }
     let mut kept = HeaderMap::new();
     if let Some(allow) = response.headers().get(header::ALLOW) {
@@ -139,6 +139,17 @@ fn complete(mut response: Response, request_id: &str, method: &Method) -> Respon
     }
     Problem::new(Code::MethodNotAllowed, "The header allow lists the methods of this path.")
         .render(request_id, &kept)
+}
+
+/// The router's own refusals are a line of plain text.
+fn explained(response: Response, request_id: &str) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let plain = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if !response.status().is_client_error() || !plain {
+        return response;
+    }
+    Problem::new(Code::MalformedRequest, "The path cannot be read; check its encoding.")
+        .render(request_id, &HeaderMap::new())
 }
 
 fn matches_tag(tags: &HeaderValue, response: &Response) -> bool {

@@ -1,12 +1,14 @@
 //! A JSON value that was read strictly: no key twice, no deep nesting.
 
-use std::{collections::BTreeMap, fmt};
+use std::{cell::Cell, collections::BTreeMap, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{At, Faults};
 
 const DEEPEST: usize = 32;
+/// No body has a use for more; a million small numbers would take many times their own size.
+const MOST_VALUES: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
@@ -27,7 +29,10 @@ pub struct Malformed(String);
 
 pub fn parse(bytes: &[u8]) -> Result<Json, Malformed> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let json = Depth(0).deserialize(&mut reader).map_err(|error| Malformed(error.to_string()))?;
+    let left = Cell::new(MOST_VALUES);
+    let json = Place { depth: 0, left: &left }
+        .deserialize(&mut reader)
+        .map_err(|error| Malformed(error.to_string()))?;
     reader.end().map_err(|error| Malformed(error.to_string()))?;
     Ok(json)
 }
@@ -60,28 +65,34 @@ impl Json {
     }
 }
 
-/// How far the value being read lies below the top.
+/// Where the value being read lies below the top, and how many more there may be.
 #[derive(Clone, Copy)]
-struct Depth(usize);
+struct Place<'a> {
+    depth: usize,
+    left: &'a Cell<usize>,
+}
 
-impl<'de> DeserializeSeed<'de> for Depth {
+impl<'de> DeserializeSeed<'de> for Place<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        let too_many = || D::Error::custom(format!("more than {MOST_VALUES} values"));
+        self.left.set(left.ok_or_else(too_many)?);
         deserializer.deserialize_any(self)
     }
 }
 
-impl Depth {
+impl Place<'_> {
     fn below<E: Error>(self) -> Result<Self, E> {
-        if self.0 >= DEEPEST {
+        if self.depth >= DEEPEST {
             return Err(E::custom(format!("nested more than {DEEPEST} levels deep")));
         }
-        Ok(Self(self.0 + 1))
+        Ok(Self { depth: self.depth + 1, ..self })
     }
 }
 
-impl<'de> Visitor<'de> for Depth {
+impl<'de> Visitor<'de> for Place<'_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -157,9 +168,19 @@ mod tests {
     fn what_is_no_json_is_refused_without_a_panic() {
         let deep = "[".repeat(33) + &"]".repeat(33);
         let endless = "[".repeat(100_000);
-        for wrong in
-            ["", "{", "{} x", "\u{feff}{}", r#"{"a":"\ud800"}"#, "1e400", "nul", &deep, &endless]
-        {
+        let long = format!("[{}1]", "1,".repeat(10_000));
+        for wrong in [
+            &long,
+            "",
+            "{",
+            "{} x",
+            "\u{feff}{}",
+            r#"{"a":"\ud800"}"#,
+            "1e400",
+            "nul",
+            &deep,
+            &endless,
+        ] {
             assert!(parse(wrong.as_bytes()).is_err(), "{wrong:.20}");
         }
         assert!(parse(b"{\"a\":\"\xff\"}").is_err());
