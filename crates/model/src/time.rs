@@ -65,8 +65,13 @@ pub fn parse(text: &str) -> Option<Millis> {
     if !plain {
         return None;
     }
-    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+    let at = text.parse::<jiff::Timestamp>().ok()?.as_millisecond();
+    // An offset can push a year out of the four digits that we would write it with.
+    (YEAR_NOUGHT..=YEAR_9999).contains(&at).then_some(at)
 }
+
+const YEAR_NOUGHT: Millis = -62_167_219_200_000;
+const YEAR_9999: Millis = 253_402_300_799_999;
 
 /// No clock on earth is a day or more away from UTC.
 fn offset_exists(text: &str) -> bool {
@@ -98,6 +103,8 @@ mod tests {
             "10000-01-01T00:00:00Z",
             "2026-02-30T00:00:00Z",
             "2026-11-15T09:30:00+25:00",
+            "0000-01-01T00:30:00+01:00",
+            "9999-12-31T23:30:00-01:00",
             "2026-11-15 09:30:00Z",
             "2026-11-15T09:30:00Z[Europe/Berlin]",
             "NaN",

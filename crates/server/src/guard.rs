@@ -132,21 +132,21 @@ async fn authenticate(
         }
         Sent::Header(text) | Sent::Cookie(text) => text,
     };
-    let caller_address = visitor.ip.to_string();
     let Some((form, hash)) = credential::recognise(text) else {
         return Err(unknown(post, Form::Key));
     };
-    if app.strangers.is_exceeded(&caller_address, now) {
-        return Err(Problem::new(
-            Code::RateLimited,
-            "Too many unknown credentials came from this address; wait a minute.",
-        )
-        .retry_after(60));
-    }
     let found = app.identities.find(&app.db, form, &hash).await?;
     let Some(identity) = found.filter(|identity| !identity.disabled) else {
-        app.strangers.count(&caller_address, now);
-        return Err(unknown(post, form));
+        // Only strangers meet this limit: somebody else at the address may be a good friend.
+        let guesses = app.strangers.count(&visitor.ip.to_string(), now);
+        return Err(match guesses.filter(|guesses| guesses.exceeded) {
+            Some(guesses) => Problem::new(
+                Code::RateLimited,
+                "Too many unknown credentials came from this address; wait a minute.",
+            )
+            .retry_after(guesses.resets_in),
+            None => unknown(post, form),
+        });
     };
     if identity.revoked {
         return Err(Problem::new(Code::RevokedApiKey, "This key was revoked; use another one."));

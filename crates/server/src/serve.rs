@@ -63,7 +63,8 @@ async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Reques
     let served = response.extensions().get::<Served>().cloned();
     let served = served.unwrap_or_else(|| Served::at("other"));
     let mut response = complete(response, &request_id, &method);
-    if method == Method::GET && if_none_match.is_some_and(|tags| matches_tag(&tags, &response)) {
+    let reads = matches!(method, Method::GET | Method::HEAD);
+    if reads && if_none_match.is_some_and(|tags| matches_tag(&tags, &response)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_LENGTH);
