@@ -59,16 +59,15 @@ fn print(speeds: &[Speed]) -> Outcome {
         return Err("a contender is missing".into());
     };
     let rate = |name: &str, speed: &Speed, target: Target| {
-        let cpu = format!("{} µs CPU", speed.cpu.round());
-        line(name, &cpu, speed.per_second.round(), "/s", target);
+        let cpu = format!("{} µs CPU", speed.cpu());
+        line(name, &cpu, speed.per_second(), "/s", target);
     };
     rate("one commit each, 1 client", each_one, Target::None);
     rate("one commit each, 32 clients", each_many, Target::None);
     rate("SQLite, 1 client", one, Target::None);
     rate("SQLite, 32 clients", many, Target::AtLeast(10_000.0));
-    let gain = many.per_second / each_many.per_second;
     let detail = "32 clients sharing commits : one commit each";
-    line("group commit, SQLite", detail, gain, " x", Target::AtLeast(5.0));
+    line("group commit, SQLite", detail, many.times(each_many), " x", Target::AtLeast(5.0));
     if let [one, many] = postgres {
         rate("PostgreSQL, 1 client", one, Target::None);
         rate("PostgreSQL, 32 clients", many, Target::AtLeast(4_000.0));

@@ -29,8 +29,8 @@ pub(crate) fn measure(few: &[Store<'_>], most: &[Store<'_>], pace: &Pace) -> Out
             number(small.posts as f64),
             little.shown()
         );
-        let ratio = little.per_second / much.per_second;
-        line(&format!("list, {}", large.engine), &detail, ratio, " x", Target::AtMost(1.3));
+        let slower = little.times(much);
+        line(&format!("list, {}", large.engine), &detail, slower, " x", Target::AtMost(1.3));
         services.0.stop()?;
         services.1.stop()?;
     }

@@ -27,18 +27,32 @@ pub(crate) struct Contender {
     pub(crate) pid: u32,
 }
 
-/// The median of a contender's rounds.
-#[derive(Clone, Copy, Debug)]
+/// How fast a contender was, round by round.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Speed {
-    pub(crate) per_second: f64,
+    per_second: Vec<f64>,
     /// Microseconds of the server's CPU time per request; a database's own are not in it.
-    pub(crate) cpu: f64,
+    cpu: Vec<f64>,
 }
 
 impl Speed {
-    /// Requests per second and CPU time per request, in a column's width.
+    pub(crate) fn per_second(&self) -> f64 {
+        median(self.per_second.clone()).round()
+    }
+
+    pub(crate) fn cpu(&self) -> f64 {
+        median(self.cpu.clone()).round()
+    }
+
+    /// How many times as fast as the other, within each round: what slows the machine down for
+    /// a while slows both.
+    pub(crate) fn times(&self, other: &Self) -> f64 {
+        let pairs = self.per_second.iter().zip(&other.per_second);
+        median(pairs.map(|(own, other)| own / other).collect())
+    }
+
     pub(crate) fn shown(&self) -> String {
-        format!("{}/s, {} µs CPU", number(self.per_second.round()), number(self.cpu.round()))
+        format!("{}/s, {} µs CPU", number(self.per_second()), number(self.cpu()))
     }
 }
 
@@ -53,9 +67,9 @@ pub(crate) fn require_wrk() -> Outcome {
 /// Lets the contenders run in turn, forwards and backwards, so that a machine that gets slower
 /// or faster in the meantime does so for all of them.
 pub(crate) fn race(contenders: &[Contender], pace: &Pace) -> Outcome<Vec<Speed>> {
-    let mut rounds: Vec<Vec<Speed>> = vec![Vec::new(); contenders.len()];
+    let mut speeds = vec![Speed::default(); contenders.len()];
     for contender in contenders {
-        run(contender, Duration::from_secs(1))?;
+        run(contender, Duration::from_secs(1), &mut Speed::default())?;
     }
     for round in 0..pace.rounds {
         let mut order: Vec<usize> = (0..contenders.len()).collect();
@@ -63,17 +77,13 @@ pub(crate) fn race(contenders: &[Contender], pace: &Pace) -> Outcome<Vec<Speed>>
             order.reverse();
         }
         for index in order {
-            rounds[index].push(run(&contenders[index], pace.round)?);
+            run(&contenders[index], pace.round, &mut speeds[index])?;
         }
     }
-    let middle = |speeds: &Vec<Speed>| Speed {
-        per_second: median(speeds.iter().map(|speed| speed.per_second).collect()),
-        cpu: median(speeds.iter().map(|speed| speed.cpu).collect()),
-    };
-    Ok(rounds.iter().map(middle).collect())
+    Ok(speeds)
 }
 
-fn run(contender: &Contender, duration: Duration) -> Outcome<Speed> {
+fn run(contender: &Contender, duration: Duration, speed: &mut Speed) -> Outcome {
     let Contender { address, path, key, connections, script, pid } = contender;
     let mut command = Command::new("wrk");
     // One thread keeps 32 connections busy with ease and leaves the cores to the server.
@@ -93,7 +103,9 @@ fn run(contender: &Contender, duration: Duration) -> Outcome<Speed> {
     if let Some(trouble) = done.trouble {
         return Err(format!("{path} under load: {trouble}").into());
     }
-    Ok(Speed { per_second: done.per_second, cpu: used * 1e6 / done.requests })
+    speed.per_second.push(done.per_second);
+    speed.cpu.push(used * 1e6 / done.requests);
+    Ok(())
 }
 
 /// What wrk prints at its end.

@@ -99,10 +99,15 @@ fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("nothing more can be measured: {error}");
+            eprintln!("nothing more can be measured: {}", with_reasons(error.as_ref()));
             ExitCode::FAILURE
         }
     }
+}
+
+fn with_reasons(error: &(dyn std::error::Error + 'static)) -> String {
+    let reasons = std::iter::successors(Some(error), |error| error.source());
+    reasons.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn run(options: &Options) -> Outcome {

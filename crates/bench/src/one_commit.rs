@@ -97,6 +97,14 @@ impl Desk {
                  VALUES (?1, ?2, 'Draft', ?3, ?4, ?4, ?5, ?6)",
             )?
             .execute(params![brand, post.as_str(), user, NOW, json, search])?;
+        transaction
+            .prepare_cached(
+                "INSERT INTO brand_counts (brand_id, shard, kind, amount)
+                 VALUES (?1, 0, 'Draft', 1)
+                 ON CONFLICT (brand_id, shard, kind)
+                 DO UPDATE SET amount = brand_counts.amount + excluded.amount",
+            )?
+            .execute([brand])?;
         for Tag(tag) in &draft.tags {
             transaction
                 .prepare_cached(

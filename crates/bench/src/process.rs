@@ -28,3 +28,8 @@ pub(crate) fn resident_megabytes(pid: u32) -> Outcome<f64> {
     let kibibytes: f64 = kibibytes.ok_or("the kernel tells no resident memory")?;
     Ok(kibibytes * 1024.0 / 1e6)
 }
+
+/// How many threads wanted a core during the last minute.
+pub(crate) fn machine_load() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
+}

@@ -56,7 +56,7 @@ impl Yard<'_> {
         let speeds = race(&[bare, ours], self.pace)?;
         let [bare, ours] = speeds.as_slice() else { return Err("a contender is missing".into()) };
         let detail = format!("{bytes} bytes: {}; bare {}", ours.shown(), bare.shown());
-        line(name, &detail, ours.per_second / bare.per_second * 100.0, " %", target);
+        line(name, &detail, ours.times(bare) * 100.0, " %", target);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::load::Pace;
+use crate::{load::Pace, process::machine_load};
 
 /// What a figure should be, in the unit of the figure.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,11 @@ pub(crate) fn head(pace: &Pace) {
         pace.rounds,
         pace.round.as_secs()
     );
+    if let Some(load) = machine_load().filter(|load| *load > 0.5) {
+        println!(
+            "The machine is busy with other work (load {load:.1}): trust ratios, not figures."
+        );
+    }
 }
 
 pub(crate) fn section(title: &str) {

@@ -153,6 +153,8 @@ impl Draft {
     ) {
         match (first, all) {
             (None, None) => {}
+            // Naming the first asset that is there already says nothing about the others.
+            (Some(first), None) if first.is_some() && first == self.media_url => {}
             (Some(first), None) => {
                 self.media = first
                     .into_iter()

@@ -21,7 +21,10 @@ pub(crate) async fn run(app: Shared) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for tick in 0u64.. {
         ticks.tick().await;
-        report("sealing the audit log", audit::seal(&app.db, app.now()).await);
+        report(
+            "sealing the audit log",
+            audit::seal(&app.db, app.vault.audit_key(), app.now()).await,
+        );
         if tick % WRITE_USES_EVERY == 0 {
             report("writing down key uses", write_uses(&app).await);
         }
@@ -35,7 +38,7 @@ pub(crate) async fn run(app: Shared) {
 /// The last round before the process ends.
 pub(crate) async fn finish(app: &App) {
     report("writing down key uses", write_uses(app).await);
-    report("sealing the audit log", audit::seal(&app.db, app.now()).await);
+    report("sealing the audit log", audit::seal(&app.db, app.vault.audit_key(), app.now()).await);
 }
 
 fn report<T>(what: &str, outcome: Result<T, StoreError>) {

@@ -75,7 +75,7 @@ async fn store(app: &App, report: &mut Report) {
 }
 
 async fn chain(app: &App, report: &mut Report) {
-    let found = async { audit::verify(&mut app.db.read().await?).await };
+    let found = async { audit::verify(&mut app.db.read().await?, app.vault.audit_key()).await };
     match found.await {
         Ok(Chain::Whole { links, entries, unsealed }) => {
             let what = format!(

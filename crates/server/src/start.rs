@@ -1,6 +1,6 @@
 //! Starting: the runtime, the lock, the store, and what runs on top of them.
 
-use std::{fs::File, future::Future, sync::Arc};
+use std::{fs::File, future::Future, os::unix::fs::DirBuilderExt, sync::Arc};
 
 use campanile_model::time::Clock;
 use campanile_store::{Db, migrate as schema};
@@ -31,7 +31,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 
 /// The data directory with its lock. On PostgreSQL several processes may share it.
 fn claim(config: &Config) -> Result<Claim, String> {
-    std::fs::create_dir_all(&config.data_dir).map_err(|error| {
+    let mut private = std::fs::DirBuilder::new();
+    private.recursive(true).mode(0o700).create(&config.data_dir).map_err(|error| {
         format!("the data directory {} cannot be made: {error}", config.data_dir.display())
     })?;
     if config.sqlite_file().is_none() {

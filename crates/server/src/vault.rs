@@ -22,6 +22,7 @@ const KEY_BYTES: usize = 32;
 pub(crate) struct Vault {
     cipher: XChaCha20Poly1305,
     signing: Zeroizing<[u8; KEY_BYTES]>,
+    audit: Zeroizing<[u8; KEY_BYTES]>,
     /// Names the master key in what it encrypts, so that a wrong key is recognised.
     key_id: String,
 }
@@ -57,7 +58,13 @@ impl Vault {
         let encryption = derive(&master, "encrypt");
         let key_id = BASE64.encode(&derive(&master, "key id")[..6]);
         let cipher = XChaCha20Poly1305::new(&(*encryption).into());
-        Ok(Self { cipher, signing: derive(&master, "sign"), key_id })
+        let (signing, audit) = (derive(&master, "sign"), derive(&master, "audit"));
+        Ok(Self { cipher, signing, audit, key_id })
+    }
+
+    /// Keys the chain over the audit log.
+    pub(crate) fn audit_key(&self) -> &[u8; KEY_BYTES] {
+        &self.audit
     }
 
     pub(crate) fn key_id(&self) -> &str {
@@ -174,7 +181,7 @@ mod tests {
         assert_eq!(vault.open_sealed("connections|conn_1", &sealed).unwrap(), b"secret");
         assert!(vault.open_sealed("connections|conn_2", &sealed).is_err());
         assert!(matches!(
-            super::tests::vault().open_sealed("connections|conn_1", &sealed),
+            self::vault().open_sealed("connections|conn_1", &sealed),
             Err(VaultError::OtherKey(_))
         ));
         for at in 0..sealed.len() {

@@ -4,7 +4,8 @@ use campanile_model::{
     ids::{AuditId, BrandId, UserId, WorkspaceId},
     time::Millis,
 };
-use sha2::{Digest, Sha256};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 use crate::{
     db::{Conn, Db, Result, Row, Tx},
@@ -195,10 +196,12 @@ const LARGEST_SEAL: i64 = 2000;
 
 /// Seals what is not sealed yet, one link at a time. Done beside the work, in batches, so that
 /// an entry costs no more for being in the chain.
-pub async fn seal(db: &Db, now: Millis) -> Result<u64> {
+///
+/// The chain is keyed: without `key`, which the store does not hold, it cannot be made anew.
+pub async fn seal(db: &Db, key: &[u8; 32], now: Millis) -> Result<u64> {
     let mut sealed = 0;
     loop {
-        let batch = db.write(async |mut tx| seal_batch(&mut tx, now).await).await?;
+        let batch = db.write(async |mut tx| seal_batch(&mut tx, key, now).await).await?;
         sealed += batch;
         if batch < LARGEST_SEAL as u64 {
             return Ok(sealed);
@@ -206,7 +209,7 @@ pub async fn seal(db: &Db, now: Millis) -> Result<u64> {
     }
 }
 
-async fn seal_batch(tx: &mut Tx, now: Millis) -> Result<u64> {
+async fn seal_batch(tx: &mut Tx, key: &[u8; 32], now: Millis) -> Result<u64> {
     const LAST: &str = "SELECT number, hash FROM audit_seals ORDER BY number DESC LIMIT 1";
     // An entry that commits late on PostgreSQL simply goes into a later link.
     const MARK: &str = "
@@ -222,21 +225,26 @@ async fn seal_batch(tx: &mut Tx, now: Millis) -> Result<u64> {
     let (number, previous) = last.unwrap_or((0, vec![0; 32]));
     let marked = tx.execute(MARK, params![number + 1, LARGEST_SEAL]).await?;
     if marked > 0 {
-        let (entries, hash) = hash_link(tx, number + 1, &previous).await?;
+        let (entries, hash) = hash_link(tx, key, number + 1, &previous).await?;
         tx.push(LINK, params![number + 1, entries, &previous, &hash, now]).await?;
     }
     Ok(marked)
 }
 
 /// The hash over the link before and every entry of this one, in order.
-async fn hash_link(conn: &mut Conn, number: i64, previous: &[u8]) -> Result<(i64, [u8; 32])> {
+async fn hash_link(
+    conn: &mut Conn,
+    key: &[u8; 32],
+    number: i64,
+    previous: &[u8],
+) -> Result<(i64, [u8; 32])> {
     let sql = format!(
         "SELECT {COLUMNS}, a.workspace_id FROM audit_log a
           WHERE a.seal = $1 /* every tenant: one chain covers them all */ ORDER BY a.id"
     );
-    let mut hash = Sha256::new();
+    let mut hash = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     hash.update(previous);
-    hash.update(number.to_be_bytes());
+    hash.update(&number.to_be_bytes());
     let mut entries = 0;
     conn.each(&sql, params![number], |row| {
         entries += 1;
@@ -244,14 +252,14 @@ async fn hash_link(conn: &mut Conn, number: i64, previous: &[u8]) -> Result<(i64
             let text = row.optional_str(column)?;
             // The length keeps two columns from being read as one.
             let length = text.map_or(u64::MAX, |text| text.len() as u64);
-            hash.update(length.to_be_bytes());
-            hash.update(text.unwrap_or_default());
+            hash.update(&length.to_be_bytes());
+            hash.update(text.unwrap_or_default().as_bytes());
         }
-        hash.update(row.int(12)?.to_be_bytes());
+        hash.update(&row.int(12)?.to_be_bytes());
         Ok(())
     })
     .await?;
-    Ok((entries, hash.finalize().into()))
+    Ok((entries, hash.finalize().into_bytes().into()))
 }
 
 /// What a look at the whole chain found.
@@ -262,7 +270,7 @@ pub enum Chain {
 }
 
 /// Recomputes every link. An entry that was changed, removed or slipped in breaks the chain.
-pub async fn verify(conn: &mut Conn) -> Result<Chain> {
+pub async fn verify(conn: &mut Conn, key: &[u8; 32]) -> Result<Chain> {
     const LINKS: &str = "SELECT number, entries, previous, hash FROM audit_seals ORDER BY number";
     const UNSEALED: &str =
         "SELECT count(*) FROM audit_log WHERE seal IS NULL /* every tenant: one chain */";
@@ -283,7 +291,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Chain> {
         if claimed_previous != previous {
             return broken("it does not continue the link before it");
         }
-        let (found, hash) = hash_link(conn, number, &previous).await?;
+        let (found, hash) = hash_link(conn, key, number, &previous).await?;
         if found != entries {
             return broken("entries were removed or added");
         }

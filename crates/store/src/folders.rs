@@ -3,7 +3,7 @@
 use campanile_model::{folder::Tree, label::FolderPath, time::Millis};
 
 use crate::{
-    db::{Conn, Dialect, Result, Tx},
+    db::{Conn, Result, Tx},
     params,
     tenant::Tenant,
 };
@@ -12,6 +12,16 @@ use crate::{
 pub struct Folder {
     pub path: FolderPath,
     pub created_at: Millis,
+}
+
+/// Keeps everybody else from filing into the tree or changing its shape until the end of the
+/// transaction. Many may file into it at once.
+pub async fn hold(tx: &mut Tx, tenant: &Tenant, tree: Tree) -> Result<()> {
+    tx.take_turns_on(&tree_name(tenant, tree)).await
+}
+
+fn tree_name(tenant: &Tenant, tree: Tree) -> String {
+    format!("folders|{}|{}", tenant.brand(), tree.as_str())
 }
 
 /// All folders of a tree in the order of their paths.
@@ -60,15 +70,9 @@ pub async fn ensure(
     const SQL: &str = "
         INSERT INTO content_folders (brand_id, scope, path, created_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT DO NOTHING";
-    // SQLite has a single writer; on PostgreSQL many may file into one folder at once.
-    const HOLD: &str = "
-        SELECT 1 FROM content_folders WHERE brand_id = $1 AND scope = $2 AND path = $3
-           FOR KEY SHARE";
+    tx.share_turns_on(&tree_name(tenant, tree)).await?;
     for level in path.lineage() {
         tx.push(SQL, params![tenant.brand(), tree.as_str(), level, now]).await?;
-        if tx.dialect() == Dialect::Postgres {
-            tx.push(HOLD, params![tenant.brand(), tree.as_str(), level]).await?;
-        }
     }
     Ok(())
 }
@@ -98,8 +102,7 @@ pub async fn is_empty(
     Ok(folders.is_none() && content.is_none())
 }
 
-/// Takes the folder away, so that nobody files into it any more; whether it was empty is
-/// asked afterwards.
+/// How many folders were there to be removed: one or none.
 pub async fn delete(tx: &mut Tx, tenant: &Tenant, tree: Tree, path: &FolderPath) -> Result<u64> {
     const SQL: &str =
         "DELETE FROM content_folders WHERE brand_id = $1 AND scope = $2 AND path = $3";

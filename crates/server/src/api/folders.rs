@@ -82,7 +82,7 @@ pub(crate) async fn create(
     let now = caller.now();
     caller
         .write(async |mut tx| {
-            tx.take_turns_on(&turns(tenant, tree)).await?;
+            folders::hold(&mut tx, tenant, tree).await?;
             if folders::find(&mut tx, tenant, tree, &path).await?.is_some() {
                 return Err(exists());
             }
@@ -133,7 +133,7 @@ pub(crate) async fn relocate(
     let tenant = caller.tenant()?;
     caller
         .write(async |mut tx| {
-            tx.take_turns_on(&turns(tenant, tree)).await?;
+            folders::hold(&mut tx, tenant, tree).await?;
             let folder = folders::find(&mut tx, tenant, tree, &old).await?;
             let folder = folder.ok_or_else(Problem::not_found)?;
             if new != old {
@@ -203,7 +203,7 @@ pub(crate) async fn remove(
     let tenant = caller.tenant()?;
     caller
         .write(async |mut tx| {
-            tx.take_turns_on(&turns(tenant, tree)).await?;
+            folders::hold(&mut tx, tenant, tree).await?;
             if folders::delete(&mut tx, tenant, tree, &path).await? == 0 {
                 return Err(Problem::not_found());
             }
@@ -217,11 +217,6 @@ pub(crate) async fn remove(
             Answer::new(&Deleted::YES)
         })
         .await
-}
-
-/// One tree changes shape in one transaction at a time.
-fn turns(tenant: &campanile_store::tenant::Tenant, tree: Tree) -> String {
-    format!("folders|{}|{}", tenant.brand(), tree.as_str())
 }
 
 fn exists() -> Problem {

@@ -71,7 +71,7 @@ pub(crate) struct Lab {
     environment: BTreeMap<String, String>,
     process: Mutex<Option<Process>>,
     // Declared after the process, so that they outlive it.
-    _database: Option<Database>,
+    database: Option<Database>,
     folder: tempfile::TempDir,
 }
 
@@ -119,7 +119,7 @@ impl Lab {
             port,
             environment,
             process: Mutex::default(),
-            _database: database,
+            database,
             folder,
         };
         lab.begin();
@@ -179,6 +179,16 @@ impl Lab {
     /// The address without a path, as in `http://127.0.0.1:8080`.
     pub(crate) fn origin(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Changes the store behind the service's back, which must not run, and counts the rows.
+    pub(crate) fn tamper(&self, statement: &str) -> u64 {
+        if let Some(database) = &self.database {
+            return database.tamper(statement);
+        }
+        let store = rusqlite::Connection::open(self.data_dir().join("campanile.db"));
+        let touched = store.and_then(|store| store.execute(statement, []));
+        touched.expect("a statement that SQLite takes") as u64
     }
 
     /// Runs the binary with the service's settings and returns what it printed.

@@ -17,6 +17,7 @@ use std::{
     time::Instant,
 };
 
+pub(crate) use self::credentials::unknown_key;
 use self::{
     cases::{Brand, Case, Credential, Door},
     client::Client,
@@ -91,17 +92,11 @@ fn run(world: &World<'_>, cases: &[Case], findings: &Findings) {
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                let mut known = Client::new(world.lab);
-                let mut stranger = Client::new(world.lab);
+                let mut client = Client::new(world.lab);
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(number) else { break };
-                    // The service loses patience with an address that keeps guessing keys.
-                    let client = match case.credential {
-                        Credential::Unknown => stranger.from_elsewhere_now_and_then(),
-                        _ => &mut known,
-                    };
-                    judge(world, number, case, client, findings);
+                    judge(world, number, case, &mut client, findings);
                 }
             });
         }

@@ -63,7 +63,11 @@ both! {
             assert_eq!(folder, format!("library/{}", owner.user_id), "{name}");
             assert!(file.ends_with(&format!(".{extension}")), "{name}: {path}");
             assert_eq!(item["media_type"], media_type, "{name}");
-            assert_eq!((&item["width"], &item["height"]), (&json!(width), &json!(height)), "{name}");
+            assert_eq!(
+                (&item["width"], &item["height"]),
+                (&json!(width), &json!(height)),
+                "{name}"
+            );
             assert_eq!(item["duration_ms"], json!(duration), "{name}");
             assert_eq!(item["source_url"], peer.url(name), "{name}");
             assert_eq!(item["created_by"], owner.user_id.as_str(), "{name}");
@@ -98,8 +102,12 @@ both! {
         assert_eq!(item["tags"], json!(["bells", "noon"]));
         assert_eq!(item["folder_path"], "campaigns/2026");
         let folders = lab.get("/content-folders?scope=media").key(&lab.key).send().expect(200);
-        let paths: Vec<_> = folders.json["folders"].as_array().unwrap().iter()
-            .map(|folder| folder["folder_path"].clone()).collect();
+        let paths: Vec<_> = folders.json["folders"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|folder| folder["folder_path"].clone())
+            .collect();
         assert_eq!(paths, ["campaigns", "campaigns/2026"]);
         let posts = lab.get("/content-folders?scope=posts").key(&lab.key).send().expect(200);
         assert_eq!(posts.json["folders"], json!([]), "the other tree is untouched");
@@ -156,7 +164,8 @@ both! {
         let folders = lab.get("/content-folders?scope=media").key(&lab.key).send().expect(200);
         assert_eq!(folders.json["folders"].as_array().unwrap().len(), 1, "nor was a folder made");
 
-        let cleared = change(json!({ "id": one["id"], "tags": null, "folder_path": null })).expect(200);
+        let cleared =
+            change(json!({ "id": one["id"], "tags": null, "folder_path": null })).expect(200);
         let item = &cleared.json["items"][0];
         assert_eq!((&item["tags"], &item["folder_path"]), (&json!([]), &Value::Null));
         change(json!({ "id": one["id"] })).expect_problem(422, "validation_failed");
@@ -190,7 +199,8 @@ both! {
         create(json!({})).expect_problem(422, "validation_failed");
         let two = json!({ "source_url": "https://example.com/a.jpg", "storage_path": path });
         create(two).expect_problem(422, "validation_failed");
-        let nothing = create(json!({ "storage_path": path })).expect_problem(422, "validation_failed");
+        let nothing =
+            create(json!({ "storage_path": path })).expect_problem(422, "validation_failed");
         assert_eq!(nothing.json["errors"][0]["code"], "media_not_found");
     }
 }

@@ -185,7 +185,7 @@ fn memory_stays_flat_while_a_large_file_goes_out() {
 }
 
 /// A still picture whose compressed data are as long as one likes.
-fn noisy_gif(bytes: usize) -> Vec<u8> {
+pub(crate) fn noisy_gif(bytes: usize) -> Vec<u8> {
     let mut gif = b"GIF89a\x10\0\x10\0\0\0\0,\0\0\0\0\x10\0\x10\0\0\x02".to_vec();
     for _ in 0..bytes / 256 {
         gif.push(255);

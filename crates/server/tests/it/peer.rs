@@ -91,7 +91,8 @@ fn attend(mut stream: TcpStream, answer: &dyn Fn(&str, &mut TcpStream) -> Result
 pub(crate) fn give(stream: &mut TcpStream, kind: &str, body: &[u8]) -> Result<()> {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body)
@@ -104,7 +105,8 @@ pub(crate) fn begin(stream: &mut TcpStream) -> Result<()> {
 
 pub(crate) fn redirect(stream: &mut TcpStream, status: u16, location: &str) -> Result<()> {
     let head = format!(
-        "HTTP/1.1 {status} Moved\r\nlocation: {location}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 {status} Moved\r\nlocation: {location}\r\ncontent-length: 0\r\n\
+         connection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes())
 }
@@ -120,7 +122,8 @@ pub(crate) fn give_large_video(stream: &mut TcpStream, filler: u32) -> Result<()
     let video = fixture("telemetry.mp4");
     let length = video.len() as u64 + 8 + u64::from(filler);
     let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: video/mp4\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 200 OK\r\ncontent-type: video/mp4\r\ncontent-length: {length}\r\n\
+         connection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(&video)?;

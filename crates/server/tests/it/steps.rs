@@ -56,6 +56,20 @@ pub(crate) fn post_path(post: &Value) -> String {
     format!("/posts/{}", text(&post["id"]))
 }
 
+/// A session of the owner.
+#[track_caller]
+pub(crate) fn session(lab: &Lab) -> String {
+    lab.sign_in(&lab.email, &lab.password)
+}
+
+/// Makes another brand of the owner's and returns its id.
+#[track_caller]
+pub(crate) fn new_brand(lab: &Lab, name: &str) -> String {
+    let request = lab.post("/api/internal/brands").session(&session(lab));
+    let made = request.json(json!({ "name": name })).send().expect(201).json;
+    text(&made["brand"]["id"]).to_owned()
+}
+
 /// Uploads a picture with the owner's key and returns its storage path.
 #[track_caller]
 pub(crate) fn new_picture(lab: &Lab) -> String {

@@ -317,6 +317,15 @@ impl Tx {
         }
     }
 
+    /// Lets transactions that share run side by side, while none that takes turns does.
+    pub async fn share_turns_on(&mut self, what: &str) -> Result<()> {
+        const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))::text";
+        match &mut self.state().conn {
+            Conn::PostgresTx(tx) => tx.push(SQL, &[Value::Text(what)]).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Said by the audit log when it has written its entry in this transaction.
     pub(crate) fn mark_audited(&mut self) {
         self.state().audited = true;

@@ -72,6 +72,7 @@ impl Sqlite {
                 rusqlite::version()
             )));
         }
+        create_private(path)?;
         let connection = connect(path, OpenFlags::default())?;
         let (committer, errands) = mpsc::channel();
         let commits = Arc::new(AtomicU64::new(0));
@@ -123,6 +124,8 @@ impl Sqlite {
 
     pub(super) fn backup(&self, target: &Path) -> Result<()> {
         let source = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // SQLite takes an empty file as if it were none.
+        create_private(target)?;
         let target = target.to_str().ok_or_else(|| {
             StoreError::Refused("the path of the backup must be valid UTF-8".to_owned())
         })?;
@@ -336,6 +339,16 @@ impl Drop for Reader {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// The file holds hashes and private texts; its logs inherit who may read it.
+fn create_private(path: &Path) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    opened.map(|_| ()).map_err(|error| {
+        StoreError::Refused(format!("{} cannot be written: {error}", path.display()))
+    })
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {

@@ -9,6 +9,8 @@ use campanile_store::{
 
 use crate::lab::{Lab, NOW, both};
 
+const KEY: &[u8; 32] = &[7; 32];
+
 async fn record(db: &Db, count: i64) {
     let actor = Actor {
         workspace: WorkspaceId::stored("ws_1"),
@@ -38,7 +40,7 @@ async fn record(db: &Db, count: i64) {
 }
 
 async fn verify(db: &Db) -> Chain {
-    audit::verify(&mut db.read().await.unwrap()).await.unwrap()
+    audit::verify(&mut db.read().await.unwrap(), KEY).await.unwrap()
 }
 
 async fn tamper(db: &Db, sql: &str) {
@@ -48,9 +50,9 @@ async fn tamper(db: &Db, sql: &str) {
 
 async fn sealed(lab: &Lab) {
     record(&lab.db, 10).await;
-    audit::seal(&lab.db, NOW).await.unwrap();
+    audit::seal(&lab.db, KEY, NOW).await.unwrap();
     record(&lab.db, 5).await;
-    audit::seal(&lab.db, NOW).await.unwrap();
+    audit::seal(&lab.db, KEY, NOW).await.unwrap();
     record(&lab.db, 2).await;
     assert_eq!(verify(&lab.db).await, Chain::Whole { links: 2, entries: 15, unsealed: 2 });
 }
@@ -86,9 +88,15 @@ both! {
         assert!(matches!(verify(&lab.db).await, Chain::Broken { link: 1, .. }));
     }
 
+    async fn a_chain_made_with_another_key_does_not_verify(lab: Lab) {
+        record(&lab.db, 3).await;
+        audit::seal(&lab.db, &[8; 32], NOW).await.unwrap();
+        assert!(matches!(verify(&lab.db).await, Chain::Broken { link: 1, .. }));
+    }
+
     async fn long_logs_are_sealed_in_several_links(lab: Lab) {
         record(&lab.db, 4500).await;
-        assert_eq!(audit::seal(&lab.db, NOW).await.unwrap(), 4500);
+        assert_eq!(audit::seal(&lab.db, KEY, NOW).await.unwrap(), 4500);
         assert_eq!(verify(&lab.db).await, Chain::Whole { links: 3, entries: 4500, unsealed: 0 });
     }
 }

@@ -35,6 +35,10 @@ impl Database {
         let mark = if query.is_empty() { "" } else { "?" };
         Self { url: format!("{server}/{name}{mark}{query}"), name }
     }
+
+    pub(super) fn tamper(&self, statement: &str) -> u64 {
+        run(&self.url, statement).expect("a statement that PostgreSQL takes")
+    }
 }
 
 impl Drop for Database {
@@ -48,15 +52,19 @@ impl Drop for Database {
 
 /// One statement at a time: none of these may run inside a transaction.
 fn execute(statements: &[String]) -> Result<(), tokio_postgres::Error> {
+    statements.iter().try_for_each(|statement| run(server(), statement).map(drop))
+}
+
+/// How many rows the statement touched.
+fn run(url: &str, statement: &str) -> Result<u64, tokio_postgres::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let (client, connection) = tokio_postgres::connect(server(), NoTls).await?;
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
         let connection = tokio::spawn(connection);
-        for statement in statements {
-            client.batch_execute(statement).await?;
-        }
+        let touched = client.execute(statement, &[]).await?;
         drop(client);
-        connection.await.expect("the connection ends with its client")
+        connection.await.expect("the connection ends with its client")?;
+        Ok(touched)
     })
 }
 

@@ -56,7 +56,7 @@ impl<'lab> Request<'lab> {
 
     /// Sends it and fails the test when there is no answer.
     pub(crate) fn send(self) -> Reply {
-        let line = format!("{} {}", self.method, self.target);
+        let line = format!("{} {:.200}", self.method, self.target);
         self.try_send().unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 

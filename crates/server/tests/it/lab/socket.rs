@@ -35,6 +35,12 @@ impl Socket {
         self
     }
 
+    /// Says that nothing more will be said; the service may still answer.
+    pub(crate) fn finish(&mut self) {
+        // It may be closed already, which is as good.
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+    }
+
     /// The next answer, which must be whole; it leaves the connection open.
     pub(crate) fn hear(&mut self) -> Result<Reply> {
         loop {

@@ -84,7 +84,7 @@ impl fmt::Display for Case {
 
 pub(super) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
-    for variant in rows().into_iter().flat_map(variants) {
+    for variant in rows().iter().flat_map(variants) {
         for (door, credential) in callers(&variant) {
             for brand in [Brand::Unnamed, Brand::Own, Brand::Second, Brand::Foreign] {
                 let variant = variant.clone();
@@ -118,7 +118,7 @@ fn callers(variant: &Variant) -> Vec<(Door, Credential)> {
     callers
 }
 
-fn variants(row: Row) -> Vec<Variant> {
+fn variants(row: &Row) -> Vec<Variant> {
     use Subject::{Foreign, Malformed, Nothing, Own, Unknown};
     let subjects: &[Subject] = match (row.method, row.path) {
         ("POST", "/posts") => &[Nothing, Own, Foreign, Unknown, Malformed],
@@ -129,7 +129,6 @@ fn variants(row: Row) -> Vec<Variant> {
     };
     let trees: &[_] = if row.path == "/content-folders" { &["posts", "media"] } else { &[""] };
     let with = |tree: &'static str| {
-        let row = row.clone();
         subjects.iter().map(move |subject| Variant { row: row.clone(), subject: *subject, tree })
     };
     trees.iter().flat_map(|tree| with(tree)).collect()

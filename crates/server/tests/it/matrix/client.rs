@@ -1,13 +1,8 @@
 //! A client that keeps its connection, since the matrix is large.
 
-use std::sync::atomic::{AtomicU16, Ordering};
-
 use serde_json::Value;
 
 use crate::lab::{Lab, Reply, Socket};
-
-/// Fewer than the service takes before it refuses an address for a minute.
-const GUESSES_PER_ADDRESS: u32 = 40;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
@@ -56,33 +51,19 @@ impl Request {
 
 pub(super) struct Client<'lab> {
     lab: &'lab Lab,
-    address: [u8; 4],
     socket: Option<Socket>,
-    guesses: u32,
 }
 
 impl<'lab> Client<'lab> {
     pub(super) fn new(lab: &'lab Lab) -> Self {
-        Self { lab, address: [127, 0, 0, 1], socket: None, guesses: 0 }
-    }
-
-    /// Moves to an address that has guessed nothing yet, in time.
-    pub(super) fn from_elsewhere_now_and_then(&mut self) -> &mut Self {
-        static NEXT: AtomicU16 = AtomicU16::new(1);
-        if self.guesses % GUESSES_PER_ADDRESS == 0 {
-            let [high, low] = NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-            self.address = [127, 1, high, low];
-            self.socket = None;
-        }
-        self.guesses += 1;
-        self
+        Self { lab, socket: None }
     }
 
     pub(super) fn call(&mut self, request: &Request) -> Reply {
         let bytes = request.written();
         let kept = self.socket.take();
         let reused = kept.is_some();
-        let mut socket = kept.unwrap_or_else(|| self.lab.socket_from(self.address));
+        let mut socket = kept.unwrap_or_else(|| self.lab.socket());
         let heard = socket.say(&bytes).and_then(|()| socket.hear());
         let reply = match heard {
             Ok(reply) => reply,

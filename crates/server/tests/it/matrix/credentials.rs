@@ -14,7 +14,7 @@ pub(super) fn malformed_key(number: usize) -> String {
 }
 
 /// A key with the right checksum that nobody was given.
-pub(super) fn unknown_key(number: usize) -> String {
+pub(crate) fn unknown_key(number: usize) -> String {
     let start = format!("camp_live_{number:032}");
     let mut sum = crc32(start.as_bytes());
     let mut digits = Vec::new();

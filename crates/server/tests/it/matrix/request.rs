@@ -44,9 +44,10 @@ impl World<'_> {
             Credential::Session => Some(self.session.clone()),
         };
         if let Some(credential) = credential {
-            request = match number % 2 {
-                0 => request.key(&credential),
-                _ => request.header("x-api-key", credential),
+            request = if number.is_multiple_of(2) {
+                request.key(&credential)
+            } else {
+                request.header("x-api-key", credential)
             };
         }
         let brand = match case.brand {
@@ -55,7 +56,7 @@ impl World<'_> {
             Brand::Second => &self.brands["second"],
             Brand::Foreign => &self.brands["foreign"],
         };
-        if number % 3 > 0 {
+        if !number.is_multiple_of(3) {
             return request.header("x-app-brand-id", brand.clone());
         }
         let sign = if request.target.contains('?') { '&' } else { '?' };
