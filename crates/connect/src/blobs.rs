@@ -79,7 +79,12 @@ impl Blobs {
     }
 
     /// Opens a blob, or the part of it that `range` and the blob have in common.
+    ///
+    /// On a disk only a regular file is a blob: a link could lead to anything.
     pub async fn read(&self, name: &str, range: Option<Range<u64>>) -> Result<Blob, BlobError> {
+        if let Some(directory) = &self.directory {
+            disk::refuse_links(directory.clone(), name::locate(name)?.to_string()).await?;
+        }
         read::open(self.store.as_ref(), name, range).await
     }
 
@@ -96,6 +101,9 @@ impl Blobs {
     ///
     /// A loss of power may bring it back: the rows that name blobs are what counts.
     pub async fn delete(&self, name: &str) -> Result<(), BlobError> {
+        if let Some(directory) = &self.directory {
+            disk::remove_half_written(directory.clone(), name::locate(name)?.to_string()).await?;
+        }
         match self.store.delete(&name::locate(name)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),

@@ -21,6 +21,16 @@ fn is_deceptive(c: char) -> bool {
             | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Joiners and variation selectors belong between emoji and after marks; after a letter they
+/// make a second text that looks the same.
+fn is_deceptive_text(text: &str) -> bool {
+    let joins = |c: char| matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+    let misplaced = |(before, c): (char, char)| joins(c) && before.is_alphabetic();
+    text.chars().any(is_deceptive)
+        || text.starts_with(joins)
+        || text.chars().zip(text.chars().skip(1)).any(misplaced)
+}
+
 /// One line of visible text in its canonical form (NFC, no space at either end).
 fn label(json: Json, most: usize, at: &At<'_>, faults: &mut Faults) -> Option<String> {
     let text = json.into_text(at, faults)?;
@@ -30,7 +40,7 @@ fn label(json: Json, most: usize, at: &At<'_>, faults: &mut Faults) -> Option<St
         faults.add(at, "too_short", "at least one visible character");
     } else if length > most {
         faults.add(at, "too_long", format!("at most {most} characters, got {length}"));
-    } else if text.chars().any(is_deceptive) {
+    } else if is_deceptive_text(&text) {
         faults.add(at, "invalid_character", "control and invisible characters are not allowed");
     } else {
         return Some(text);
@@ -134,7 +144,7 @@ fn judge_segment(segment: &str) -> Result<(), &'static str> {
         Err("no space at the start or end of a level")
     } else if matches!(segment, "." | "..") || lower.contains("%2e") || lower.contains("%2f") {
         Err("no relative steps")
-    } else if segment.contains('\\') || segment.chars().any(is_deceptive) {
+    } else if segment.contains('\\') || is_deceptive_text(segment) {
         Err("no backslash, control or invisible characters")
     } else {
         Ok(())
@@ -278,10 +288,11 @@ impl JsonSchema for Email {
     }
 }
 
-/// Folds a text for searching: case and compatibility forms do not matter. Upper case comes
-/// first because some letters have two lower-case forms, such as a sigma at the end of a word.
+/// Folds a text for searching: case and compatibility forms do not matter. It goes down, up
+/// and down again because letters can have two forms on either side, such as ς and σ or ẞ and SS.
 pub fn fold(text: &str) -> String {
-    let upper = text.nfkc().flat_map(char::to_uppercase);
+    let lower = text.nfkc().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
     upper.flat_map(char::to_lowercase).filter(|c| *c != '\0').collect()
 }
 

@@ -53,7 +53,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
 pub fn parse(text: &str) -> Option<Millis> {
     let bytes = text.as_bytes();
     // jiff takes more than RFC 3339 allows: week dates, annotations, a 61st second.
-    let plain = (20..=40).contains(&bytes.len())
+    let plain = text.is_ascii()
+        && (20..=40).contains(&bytes.len())
         && bytes[4] == b'-'
         && bytes[7] == b'-'
         && matches!(bytes[10], b'T' | b't')
@@ -106,6 +107,7 @@ mod tests {
             "0000-01-01T00:30:00+01:00",
             "9999-12-31T23:30:00-01:00",
             "2026-11-15 09:30:00Z",
+            "2026-11-15T09:30:0é+01:00",
             "2026-11-15T09:30:00Z[Europe/Berlin]",
             "NaN",
             "",

@@ -7,12 +7,15 @@ use std::{
 };
 
 use campanile_connect::{Blobs, Http, Policy};
-use campanile_model::time::{Clock, Millis};
+use campanile_model::{
+    ids::WorkspaceId,
+    time::{Clock, Millis},
+};
 use campanile_store::{Db, StoreError, identity, identity::Identity};
 
 use crate::{
-    config::Config, credential::Form, limiter::Limiter, metrics::Metrics, password::Passwords,
-    vault::Vault,
+    config::Config, credential::Form, crowd::Crowd, limiter::Limiter, metrics::Metrics,
+    password::Passwords, vault::Vault,
 };
 
 pub(crate) type Shared = Arc<App>;
@@ -35,14 +38,16 @@ pub(crate) struct App {
     pub(crate) running: Mutex<HashSet<String>>,
     /// When each key was last used, since the last time it was written down.
     pub(crate) uses: Mutex<HashMap<String, Millis>>,
-    pub(crate) imports: tokio::sync::Semaphore,
+    /// Running imports, by workspace.
+    pub(crate) imports: Arc<Crowd<WorkspaceId>>,
     pub(crate) temporary: PathBuf,
 }
 
 /// Guesses at credentials per minute and address before the answer is "too many", unless
 /// limits are off.
 const STRANGERS_LIMIT: u32 = 60;
-const IMPORTS_AT_ONCE: usize = 16;
+const IMPORTS_AT_ONCE: usize = 32;
+const IMPORTS_OF_ONE: usize = 8;
 
 impl App {
     pub(crate) fn new(
@@ -71,7 +76,7 @@ impl App {
             metrics: Metrics::default(),
             running: Mutex::default(),
             uses: Mutex::default(),
-            imports: tokio::sync::Semaphore::new(IMPORTS_AT_ONCE),
+            imports: Crowd::new(IMPORTS_AT_ONCE, IMPORTS_OF_ONE),
             temporary,
             db,
             config,
@@ -80,6 +85,11 @@ impl App {
 
     pub(crate) fn now(&self) -> Millis {
         self.clock.now()
+    }
+
+    /// Whether clients reach the service through TLS.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.public_url.starts_with("https:")
     }
 
     pub(crate) fn note_use(&self, key: &str, now: Millis) {

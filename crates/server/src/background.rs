@@ -2,7 +2,7 @@
 
 use std::{sync::PoisonError, time::Duration};
 
-use campanile_model::time::{DAY, HOUR};
+use campanile_model::time::{DAY, HOUR, Millis};
 use campanile_store::{StoreError, audit, idempotency, keys, media, users};
 
 use crate::{
@@ -14,9 +14,15 @@ const TICK: Duration = Duration::from_secs(2);
 /// In ticks: every ten seconds, every minute.
 const WRITE_USES_EVERY: u64 = 5;
 const SWEEP_EVERY: u64 = 30;
+/// Nothing takes longer to come in.
+const HALF_WAY_FOR: Duration = Duration::from_secs(3600);
 
 /// Runs until it is dropped.
 pub(crate) async fn run(app: Shared) {
+    if app.config.sqlite_file().is_some() {
+        // No other process can be at work: whatever is half-way was left by one that died.
+        sweep_blobs_announced_before(&app, app.now()).await;
+    }
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for tick in 0u64.. {
@@ -30,6 +36,7 @@ pub(crate) async fn run(app: Shared) {
         }
         if tick % SWEEP_EVERY == 0 {
             report("sweeping", sweep(&app).await);
+            sweep_temporary(&app);
             sweep_blobs(&app).await;
         }
     }
@@ -75,16 +82,36 @@ async fn sweep(app: &App) -> Result<(), StoreError> {
         .await
 }
 
+/// Files of imports and uploads that a killed process left half-way.
+fn sweep_temporary(app: &App) {
+    for entry in std::fs::read_dir(&app.temporary).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|file| file.modified());
+        let age = modified.ok().and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age > HALF_WAY_FOR) {
+            // Whoever was quicker has done it.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Removes objects that nothing refers to any more. The row goes after the object, so that a
 /// crash in between means trying again.
 pub(crate) async fn sweep_blobs(app: &App) {
-    if let Err(error) = try_sweep_blobs(app).await {
+    sweep_blobs_announced_before(app, app.now() - HOUR).await;
+}
+
+/// An object that was announced so long ago and never arrived will not arrive any more.
+async fn sweep_blobs_announced_before(app: &App, moment: Millis) {
+    if let Err(error) = try_sweep_blobs(app, moment).await {
         tracing::warn!(error = &*error, "removing stored objects failed; will try again");
     }
 }
 
-async fn try_sweep_blobs(app: &App) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let doomed = media::sweepable(&mut app.db.read().await?, app.now() - HOUR).await?;
+async fn try_sweep_blobs(
+    app: &App,
+    moment: Millis,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let doomed = media::sweepable(&mut app.db.read().await?, moment).await?;
     for (blob, workspace) in doomed {
         app.blobs.delete(&intake::blob_name(&workspace, &blob)).await?;
         app.db.write(async |mut tx| media::forget_blob(&mut tx, &workspace, &blob).await).await?;

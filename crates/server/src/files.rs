@@ -29,7 +29,9 @@ use crate::{
 
 /// A read URL works for at least this long, and for twice as long at most.
 const READ_GOOD_FOR: Millis = 5 * MINUTE;
+/// Slow is fine, a trickle is not: within so long, so many bytes of an upload must come.
 const STALL: Duration = Duration::from_secs(30);
+const LEAST_IN_WINDOW: i64 = 30 * 1024;
 
 pub(crate) fn upload_url(app: &App, upload: &Upload) -> String {
     let expires = upload.expires_at.to_string();
@@ -160,13 +162,19 @@ async fn receive(
     let file = intake::temporary(app)?;
     let mut sink = tokio::fs::File::create(file.path()).await.map_err(Problem::internal)?;
     let mut received = 0;
-    // Slow is fine, silent is not: a stalled upload gives its place back.
+    let (mut window, mut before) = (tokio::time::Instant::now(), 0);
     while let Some(frame) =
         tokio::time::timeout(STALL, body.frame()).await.map_err(|_| stalled())?
     {
         let frame = frame.map_err(|_| cut_short())?;
         if let Ok(data) = frame.into_data() {
             received += data.len() as i64;
+            if window.elapsed() >= STALL {
+                if received - before < LEAST_IN_WINDOW {
+                    return Err(stalled());
+                }
+                (window, before) = (tokio::time::Instant::now(), received);
+            }
             sink.write_all(&data).await.map_err(Problem::internal)?;
         }
     }
@@ -175,7 +183,7 @@ async fn receive(
 }
 
 fn stalled() -> Problem {
-    Problem::new(Code::RequestTimeout, "No bytes came for 30 seconds; send the upload again.")
+    Problem::new(Code::RequestTimeout, "Too few bytes came for 30 seconds; send the upload again.")
 }
 
 fn cut_short() -> Problem {

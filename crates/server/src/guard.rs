@@ -79,6 +79,9 @@ async fn pass(
     count(app, &identity, now, served)?;
     authorise(post, &identity)?;
     let tenant = choose_brand(&identity, &parts)?;
+    if !post.takes_query {
+        refuse_query(&parts)?;
+    }
     served.brand = tenant.as_ref().map(|tenant| tenant.brand().as_str().to_owned());
     let if_match = single(&parts.headers, header::IF_MATCH.as_str())?.map(str::to_owned);
     let mut repeat = None;
@@ -132,7 +135,11 @@ async fn authenticate(
         }
         Sent::Header(text) | Sent::Cookie(text) => text,
     };
-    let Some((form, hash)) = credential::recognise(text) else {
+    let by_cookie = matches!(sent, Sent::Cookie(_));
+    let recognised = credential::recognise(text);
+    // A key in a cookie would be sent along by every page that a browser shows.
+    let Some((form, hash)) = recognised.filter(|(form, _)| !by_cookie || *form == Form::Session)
+    else {
         return Err(unknown(post, Form::Key));
     };
     let found = app.identities.find(&app.db, form, &hash).await?;
@@ -297,6 +304,17 @@ fn choose_brand(identity: &Identity, parts: &Parts) -> Result<Option<Tenant>, Pr
         ));
     }
     Ok(tenant)
+}
+
+/// A parameter that would be ignored may have been meant.
+fn refuse_query(parts: &Parts) -> Result<(), Problem> {
+    match extract::pairs(parts.uri.query()).find(|(name, _)| name != "brand_id") {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = "this route takes no such parameter in its query";
+            Err(Problem::invalid_field(name, "unknown_field", message))
+        }
+    }
 }
 
 /// The one value of a header that must not stand twice.

@@ -37,8 +37,12 @@ pub(crate) fn limits(app: &App) -> Limits {
 }
 
 /// Fetches `url` into a temporary file.
-pub(crate) async fn download(app: &App, url: &str) -> Result<NamedTempFile, Problem> {
-    let _permit = app.imports.try_acquire().map_err(|_| {
+pub(crate) async fn download(
+    app: &App,
+    workspace: &WorkspaceId,
+    url: &str,
+) -> Result<NamedTempFile, Problem> {
+    let _place = app.imports.enter(workspace).ok_or_else(|| {
         Problem::new(Code::Unavailable, "Too many imports run at once; try again in a moment.")
             .retry_after(5)
     })?;
@@ -64,8 +68,9 @@ fn fetch_problem(error: &FetchError) -> Problem {
         FetchError::Timeout { .. } | FetchError::TooSlow => {
             Problem::new(Code::UpstreamTimeout, message).with("upstream_code", code.into())
         }
-        FetchError::Refused(_) | FetchError::TooLarge { .. } => {
-            Problem::invalid_field("source_url", code, message)
+        FetchError::Refused(_) => Problem::invalid_field("source_url", code, message),
+        FetchError::TooLarge { .. } => {
+            Problem::invalid_field("source_url", "media_too_large", message)
         }
         _ => Problem::new(Code::UpstreamFailed, message).with("upstream_code", code.into()),
     }

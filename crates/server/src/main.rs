@@ -10,6 +10,7 @@ mod canary;
 mod config;
 mod control;
 mod credential;
+mod crowd;
 mod doctor;
 mod extract;
 mod files;
@@ -29,6 +30,7 @@ mod serve;
 mod start;
 mod vault;
 mod web;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -176,7 +176,8 @@ fn problem_statuses(row: &Route, operation: &Operation) -> Vec<u16> {
     if operation.body.is_some() {
         statuses.extend([400, 408, 409, 413, 415, 422]);
     }
-    if operation.parameters.iter().any(|parameter| parameter["in"] == "query") {
+    if !matches!(row.rule, Rule::Public) {
+        // The query is read strictly, or must be empty.
         statuses.push(422);
     }
     if matches!(row.method, Method::PATCH | Method::PUT | Method::DELETE) {

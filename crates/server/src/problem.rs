@@ -161,8 +161,7 @@ impl Problem {
         self.header(header::RETRY_AFTER, &seconds.max(1).to_string())
     }
 
-    /// The complete answer; only the outermost layer knows the request's id.
-    pub(crate) fn render(self, request_id: &str, kept: &HeaderMap) -> Response {
+    pub(crate) fn body(&self, request_id: &str) -> Value {
         let mut body = json!({
             "type": format!("/errors/{}", self.code.name()),
             "title": self.code.title(),
@@ -172,10 +171,15 @@ impl Problem {
             "request_id": request_id,
             "errors": self.errors,
         });
-        for (name, value) in self.more {
-            body[name] = value;
+        for (name, value) in &self.more {
+            body[*name] = value.clone();
         }
-        let mut response = Response::new(Body::from(body.to_string()));
+        body
+    }
+
+    /// The complete answer; only the outermost layer knows the request's id.
+    pub(crate) fn render(self, request_id: &str, kept: &HeaderMap) -> Response {
+        let mut response = Response::new(Body::from(self.body(request_id).to_string()));
         *response.status_mut() = self.code.status();
         let headers = response.headers_mut();
         headers.extend(kept.clone());

@@ -317,6 +317,8 @@ pub(crate) enum Door {
 pub(crate) struct Post {
     pub(crate) rule: Rule,
     pub(crate) door: Door,
+    /// Whether the handler reads the query. One that arrives later may.
+    pub(crate) takes_query: bool,
     /// The whole path as a template, for logs and metrics.
     pub(crate) template: &'static str,
 }
@@ -358,7 +360,10 @@ fn mount_at(
 ) -> Router<Shared> {
     // Rows live as long as the program; logs and metrics keep borrowing the template.
     let template: &'static str = path.leak();
-    let post = Arc::new(Post { rule, door, template });
+    let described = (row.describe)(&mut SchemaGenerator::default());
+    let takes_query =
+        row.later || described.parameters.iter().any(|parameter| parameter["in"] == "query");
+    let post = Arc::new(Post { rule, door, takes_query, template });
     let guarded =
         row.mount.clone().route_layer(from_fn_with_state((app.clone(), post), guard::stand));
     router.route(template, guarded)

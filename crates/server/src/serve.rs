@@ -1,9 +1,8 @@
 //! The outermost layer of a request, and the loop that accepts connections.
 
 use std::{
-    collections::HashMap,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -26,9 +25,11 @@ use tower_service::Service;
 use crate::{
     app::Shared,
     caller::Visitor,
+    crowd::{Crowd, Place},
     guard::Served,
     limiter::Allowance,
     problem::{Code, Problem},
+    wire::Wire,
 };
 
 const HEADERS_DEADLINE: Duration = Duration::from_secs(10);
@@ -69,7 +70,7 @@ async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Reques
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
-    add_headers(response.headers_mut(), &request_id, served.allowance);
+    add_headers(&app, response.headers_mut(), &request_id, served.allowance);
     let status = response.status().as_u16();
     note(&app, &method, &served, status, &request_id, started.elapsed());
     response
@@ -92,6 +93,12 @@ fn check_outside(request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     if request.uri().path_and_query().is_some_and(|path| path.as_str().len() > LONGEST_URI) {
         return Err(Problem::new(Code::UriTooLong, "Use at most 8 KiB for path and query."));
+    }
+    if headers.contains_key(header::TRANSFER_ENCODING)
+        && headers.contains_key(header::CONTENT_LENGTH)
+    {
+        let detail = "Send either a content length or a transfer encoding, not both.";
+        return Err(Problem::new(Code::MalformedRequest, detail));
     }
     let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > MOST_HEADERS || size > LARGEST_HEADERS {
@@ -170,11 +177,20 @@ const OLD_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining
 const OLD_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-fn add_headers(headers: &mut HeaderMap, request_id: &str, allowance: Option<Allowance>) {
+fn add_headers(
+    app: &Shared,
+    headers: &mut HeaderMap,
+    request_id: &str,
+    allowance: Option<Allowance>,
+) {
     if let Ok(id) = HeaderValue::from_str(request_id) {
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if app.is_encrypted() {
+        let a_year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, a_year);
+    }
     headers.entry(header::CACHE_CONTROL).or_insert(const { HeaderValue::from_static("no-store") });
     if let Some(Allowance { limit, left, resets_in, .. }) = allowance {
         let mut set = |name, text: String| {
@@ -221,42 +237,6 @@ fn note(
     );
 }
 
-/// Counts connections, in all and per address.
-#[derive(Default)]
-struct Crowd {
-    by_address: Mutex<HashMap<IpAddr, usize>>,
-}
-
-impl Crowd {
-    fn enter(self: &Arc<Self>, ip: IpAddr) -> Option<Place> {
-        let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-        let total: usize = by_address.values().sum();
-        let own = by_address.get(&ip).copied().unwrap_or(0);
-        if total >= MOST_CONNECTIONS || own >= MOST_PER_ADDRESS {
-            return None;
-        }
-        by_address.insert(ip, own + 1);
-        Some(Place { crowd: self.clone(), ip })
-    }
-}
-
-struct Place {
-    crowd: Arc<Crowd>,
-    ip: IpAddr,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut by_address = self.crowd.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = by_address.get_mut(&self.ip) {
-            *count -= 1;
-            if *count == 0 {
-                by_address.remove(&self.ip);
-            }
-        }
-    }
-}
-
 /// Accepts connections until `stop` resolves, then lets running requests finish.
 pub(crate) async fn run(
     app: Shared,
@@ -264,7 +244,7 @@ pub(crate) async fn run(
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) {
-    let crowd = Arc::new(Crowd::default());
+    let crowd = Crowd::new(MOST_CONNECTIONS, MOST_PER_ADDRESS);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -273,7 +253,7 @@ pub(crate) async fn run(
             () = &mut stop => break,
         };
         match accepted {
-            Ok((stream, peer)) => match crowd.enter(peer.ip()) {
+            Ok((stream, peer)) => match crowd.enter(&peer.ip()) {
                 Some(place) => attend(&app, &router, &graceful, stream, peer, place),
                 None => {
                     app.metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
@@ -298,7 +278,7 @@ fn attend(
     graceful: &GracefulShutdown,
     stream: TcpStream,
     peer: SocketAddr,
-    place: Place,
+    place: Place<IpAddr>,
 ) {
     // Small answers should not wait for a full packet.
     let _ = stream.set_nodelay(true);
@@ -315,9 +295,9 @@ fn attend(
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_DEADLINE)
         .max_buf_size(BUFFER)
-        .max_headers(BUFFERED_HEADERS)
-        .pipeline_flush(true);
-    let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
+        .max_headers(BUFFERED_HEADERS);
+    let connection =
+        graceful.watch(builder.serve_connection(TokioIo::new(Wire::new(stream)), service));
     let app = app.clone();
     tokio::spawn(async move {
         app.metrics.connections.fetch_add(1, Ordering::Relaxed);

@@ -58,23 +58,32 @@ pub async fn count(conn: &mut Conn, tenant: &Tenant, tree: Tree) -> Result<i64> 
     conn.count(SQL, params![tenant.brand(), tree.as_str()]).await
 }
 
+/// More would be no order.
+pub const MOST: i64 = 10_000;
+
 /// Makes the folder and all above it that are missing, and keeps others from removing or
-/// moving them until the transaction ends.
+/// moving them until the transaction ends. `false` when there would be too many.
 pub async fn ensure(
     tx: &mut Tx,
     tenant: &Tenant,
     tree: Tree,
     path: &FolderPath,
     now: Millis,
-) -> Result<()> {
+) -> Result<bool> {
     const SQL: &str = "
         INSERT INTO content_folders (brand_id, scope, path, created_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT DO NOTHING";
     tx.share_turns_on(&tree_name(tenant, tree)).await?;
+    if find(tx, tenant, tree, path).await?.is_some() {
+        return Ok(true);
+    }
+    if count(tx, tenant, tree).await? >= MOST {
+        return Ok(false);
+    }
     for level in path.lineage() {
         tx.push(SQL, params![tenant.brand(), tree.as_str(), level, now]).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the folder holds nothing: no folder, no post, no media item.

@@ -52,6 +52,29 @@ pub(super) async fn make_durable(directory: PathBuf, name: String) -> Result<(),
         .map_err(BlobError::Disk)
 }
 
+/// Refuses a blob whose file is anything but a file.
+pub(super) async fn refuse_links(directory: PathBuf, name: String) -> Result<(), BlobError> {
+    let found = tokio::fs::symlink_metadata(directory.join(&name)).await;
+    match found {
+        Ok(about) if !about.is_file() => Err(BlobError::Missing { name }),
+        // What is not there is told by the read itself.
+        _ => Ok(()),
+    }
+}
+
+/// A put that was killed leaves its file under the blob's name with a number behind it.
+pub(super) async fn remove_half_written(directory: PathBuf, name: String) -> Result<(), BlobError> {
+    for number in 1..=3 {
+        match tokio::fs::remove_file(directory.join(format!("{name}#{number}"))).await {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BlobError::Disk(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -145,7 +145,7 @@ impl<'de> Visitor<'de> for Place<'_> {
             let value = map.next_value_seed(below)?;
             if fields.contains_key(&name) {
                 return Err(A::Error::custom(format!(
-                    "the key {name:?} stands twice in one object"
+                    "the key {name:.40?} stands twice in one object"
                 )));
             }
             fields.insert(name, value);

@@ -16,6 +16,8 @@ use crate::time::Millis;
 
 /// At most this many faults are told; nobody mends more in one go.
 const MOST_FAULTS: usize = 100;
+/// Of a field's name.
+const MOST_CHARACTERS: usize = 200;
 
 /// One thing that is wrong with the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,7 +55,8 @@ impl Faults {
         message: impl Into<String>,
     ) {
         if self.found.len() < MOST_FAULTS {
-            self.found.push(Fault { field: field.into(), code, message: message.into() });
+            let field = shortened(field.into());
+            self.found.push(Fault { field, code, message: message.into() });
         }
     }
 
@@ -72,6 +75,15 @@ impl Faults {
             _ => Err(self.found),
         }
     }
+}
+
+/// An answer does not repeat a megabyte of nonsense.
+fn shortened(mut field: String) -> String {
+    if let Some((end, _)) = field.char_indices().nth(MOST_CHARACTERS) {
+        field.truncate(end);
+        field.push('…');
+    }
+    field
 }
 
 /// Where in the input we are: `media[2].alt_text`.

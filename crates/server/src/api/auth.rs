@@ -81,7 +81,7 @@ impl<A: Output> Output for WithCookie<A> {
 
 fn cookie(app: &App, value: &str, seconds: i64) -> String {
     let [host_cookie, plain_cookie] = guard::COOKIES;
-    let (name, secure) = match app.public_url.starts_with("https:") {
+    let (name, secure) = match app.is_encrypted() {
         true => (host_cookie, "; Secure"),
         false => (plain_cookie, ""),
     };

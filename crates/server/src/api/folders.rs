@@ -5,8 +5,9 @@ use campanile_model::{
     folder::{FolderMove, FolderRemoval, NewFolder, Tree},
     input,
     label::FolderPath,
+    time::Millis,
 };
-use campanile_store::{audit::Change, folders};
+use campanile_store::{Tx, audit::Change, folders, tenant::Tenant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,9 +17,6 @@ use crate::{
     extract::{Body, Query},
     problem::{Code, Problem},
 };
-
-/// A brand keeps its house in order with fewer than this.
-const MOST_FOLDERS: i64 = 10_000;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FolderView {
@@ -86,16 +84,27 @@ pub(crate) async fn create(
             if folders::find(&mut tx, tenant, tree, &path).await?.is_some() {
                 return Err(exists());
             }
-            if folders::count(&mut tx, tenant, tree).await? >= MOST_FOLDERS {
-                let detail = format!("A brand may have {MOST_FOLDERS} folders in each tree.");
-                return Err(Problem::new(Code::LimitReached, detail));
-            }
-            folders::ensure(&mut tx, tenant, tree, &path, now).await?;
+            ensure(&mut tx, tenant, tree, &path, now).await?;
             record(&caller, &mut tx, "folder.created", tree, None, Some(&path)).await?;
             let folder = view(tree, folders::Folder { path, created_at: now });
             Answer::new(&FolderBody { folder })
         })
         .await
+}
+
+/// Makes the folder where it is missing, for everybody who files something.
+pub(crate) async fn ensure(
+    tx: &mut Tx,
+    tenant: &Tenant,
+    tree: Tree,
+    path: &FolderPath,
+    now: Millis,
+) -> Result<(), Problem> {
+    if folders::ensure(tx, tenant, tree, path, now).await? {
+        return Ok(());
+    }
+    let most = folders::MOST;
+    Err(Problem::new(Code::LimitReached, format!("A brand may have {most} folders in each tree.")))
 }
 
 /// Either the whole path, or a name and where it goes.
@@ -139,7 +148,7 @@ pub(crate) async fn relocate(
             if new != old {
                 check_move(&mut tx, tenant, tree, &old, &new).await?;
                 if let Some(parent) = new.parent() {
-                    folders::ensure(&mut tx, tenant, tree, &parent, caller.now()).await?;
+                    ensure(&mut tx, tenant, tree, &parent, caller.now()).await?;
                 }
                 folders::relocate(&mut tx, tenant, tree, &old, &new).await?;
             }
@@ -171,8 +180,8 @@ fn moved_path(change: FolderMove) -> Result<FolderPath, Problem> {
 }
 
 async fn check_move(
-    tx: &mut campanile_store::Tx,
-    tenant: &campanile_store::tenant::Tenant,
+    tx: &mut Tx,
+    tenant: &Tenant,
     tree: Tree,
     old: &FolderPath,
     new: &FolderPath,
@@ -225,7 +234,7 @@ fn exists() -> Problem {
 
 async fn record(
     caller: &Caller,
-    tx: &mut campanile_store::Tx,
+    tx: &mut Tx,
     action: &'static str,
     tree: Tree,
     before: Option<&FolderPath>,

@@ -13,7 +13,6 @@ use campanile_model::{
 use campanile_store::{
     Tx,
     audit::Change,
-    folders,
     media::{self, Facts, Filter, Item, Upload},
     tenant::Tenant,
 };
@@ -22,6 +21,7 @@ use serde::Serialize;
 
 use crate::{
     answer::{Answer, Created, Deleted},
+    api::folders,
     app::App,
     caller::Caller,
     extract::{Body, Query},
@@ -173,7 +173,7 @@ async fn import(caller: Caller, new: NewItem) -> Result<Created<ItemBody>, Probl
     let tenant = caller.tenant()?;
     let now = caller.now();
     let url = new.source_url.as_ref().map(|url| url.0.clone()).unwrap_or_default();
-    let raw = intake::download(app, &url).await?;
+    let raw = intake::download(app, tenant.workspace(), &url).await?;
     let stored = intake::store(app, tenant.workspace(), raw, "source_url", None, now).await?;
     let id = MediaId::new(now);
     let file = format!("{id}.{}", stored.kind.extension());

@@ -12,7 +12,7 @@ use campanile_model::{
 use campanile_store::{
     Conn,
     audit::Change,
-    folders, media,
+    media,
     posts::{self, Filter, Post},
     tenant::Tenant,
 };
@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::{
     answer::{self, Answer, Created, Deleted, Either},
+    api::folders,
     caller::Caller,
     extract::{Body, Path, Query},
     paging::{self, Cursor, Limit},
