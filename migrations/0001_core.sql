@@ -64,6 +64,13 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_of_user ON sessions (user_id, id);
 
+-- Goes up with every change to users, brands, keys and sessions, so that several processes know
+-- when what they remember of an identity is no longer true.
+CREATE TABLE identity_epoch (
+    value BIGINT NOT NULL
+);
+INSERT INTO identity_epoch (value) VALUES (0);
+
 -- Wrong passwords, counted on the account so that many addresses do not help.
 CREATE TABLE sign_in_failures (
     email TEXT NOT NULL PRIMARY KEY,

@@ -2,6 +2,7 @@
 
 mod bare;
 mod creates;
+mod disk;
 mod footprint;
 mod growth;
 mod load;
@@ -9,6 +10,7 @@ mod one_commit;
 mod postgres;
 mod process;
 mod reads;
+mod reference;
 mod report;
 mod request;
 mod seed;
@@ -36,7 +38,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// 2. The same list in a store of 1,000 and in one of 1,000,000 posts.
 ///
 /// 3. POST /posts with 1 and with 32 clients, against a server that commits every request by
-///    itself.
+///    itself; on the disk that is there, and as if its syncs took five milliseconds longer.
 ///
 /// 4. Idle memory, time from start to the first answer, size of the binary.
 ///
@@ -63,6 +65,10 @@ struct Options {
     /// [default: beside this program]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+
+    /// What this program starts itself as, to measure against.
+    #[arg(long, hide = true, value_name = "FILE")]
+    one_commit: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -96,7 +102,12 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    let options = Options::parse();
+    let outcome = match &options.one_commit {
+        Some(file) => one_commit::serve(file),
+        None => run(&options),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("nothing more can be measured: {}", with_reasons(error.as_ref()));
@@ -137,7 +148,7 @@ fn run(options: &Options) -> Outcome {
         growth::measure(&few, most, &pace)?;
     }
     if options.wants(Part::Creates) {
-        creates::measure(&runtime, &workshop, &many, &pace)?;
+        creates::measure(&workshop, &many, &pace)?;
     }
     if options.wants(Part::Footprint) {
         footprint::measure(&workshop, &many, &pace)?;

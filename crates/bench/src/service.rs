@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Outcome, request, store::Store};
+use crate::{Outcome, disk, request, store::Store};
 
 pub(crate) const BASE: &str = "/api/external/v1";
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,6 +54,7 @@ impl Service {
             .env("CAMPANILE_LOG", log.level())
             .stdout(output.try_clone()?)
             .stderr(output);
+        disk::slow_down(&mut command, store.slow_disk.as_deref());
         let started = Instant::now();
         let child = command.spawn()?;
         let mut service = Self { child, address, ready_after: Duration::ZERO, log: file };

@@ -76,6 +76,8 @@ pub(crate) struct Store<'w> {
     pub(crate) folder: PathBuf,
     pub(crate) url: String,
     pub(crate) key: String,
+    /// The library that makes its disk slow, where it is to be.
+    pub(crate) slow_disk: Option<PathBuf>,
 }
 
 impl<'w> Store<'w> {
@@ -91,7 +93,8 @@ impl<'w> Store<'w> {
             (Engine::Postgres, Some(server)) => server.create(&posts.to_string())?,
             _ => format!("sqlite:{}", file(&folder).display()),
         };
-        let mut store = Self { workshop, engine, posts, folder, url, key: String::new() };
+        let mut store =
+            Self { workshop, engine, posts, folder, url, key: String::new(), slow_disk: None };
         let service = Service::start(&store, Log::Info)?;
         store.key = service.first_key()?;
         service.stop()?;
@@ -100,6 +103,20 @@ impl<'w> Store<'w> {
             postgres::settle(&store.url)?;
         }
         Ok(store)
+    }
+
+    /// A copy of this SQLite store, nobody at work on it, as if it lay on a slow disk.
+    pub(crate) fn on_slow_disk(&self, library: PathBuf) -> Outcome<Self> {
+        let folder = self.workshop.folder("slow")?;
+        for entry in std::fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                std::fs::copy(entry.path(), folder.join(entry.file_name()))?;
+            }
+        }
+        let url = format!("sqlite:{}", file(&folder).display());
+        let key = self.key.clone();
+        Ok(Self { folder, url, key, slow_disk: Some(library), ..*self })
     }
 
     /// The database file of a SQLite store.

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    cell::RefCell,
     fmt,
     marker::PhantomData,
     sync::atomic::{AtomicU64, Ordering},
@@ -30,12 +31,7 @@ pub struct Id<K> {
 impl<K: Kind> Id<K> {
     /// A new identifier, greater than all that this process made before.
     pub fn new(now: Millis) -> Self {
-        let high = next_stamp(now);
-        let mut random = [0; 8];
-        // Without randomness from the system no key or session could be safe either.
-        getrandom::fill(&mut random).expect("the system gives random bytes");
-        let bits = u128::from(high) << 64 | u128::from(u64::from_be_bytes(random));
-        Self::of_bits(bits)
+        Self::of_bits(u128::from(next_stamp(now)) << 64 | u128::from(chance()))
     }
 
     /// The least identifier that could have been made at `at`: splits a list by time.
@@ -72,6 +68,23 @@ impl<K> Id<K> {
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// Random bits, fetched from the system by the kilobyte: every request takes some for its id.
+fn chance() -> u64 {
+    thread_local! {
+        static STOCK: RefCell<Vec<[u8; 8]>> = const { RefCell::new(Vec::new()) };
+    }
+    STOCK.with_borrow_mut(|stock| {
+        let next = stock.pop().unwrap_or_else(|| {
+            let mut fresh = [[0; 8]; 128];
+            // Without randomness from the system no key or session could be safe either.
+            getrandom::fill(fresh.as_flattened_mut()).expect("the system gives random bytes");
+            stock.extend_from_slice(&fresh[1..]);
+            fresh[0]
+        });
+        u64::from_be_bytes(next)
+    })
 }
 
 /// Milliseconds in the upper 48 bits, a counter in the lower 16: never the same, never less.

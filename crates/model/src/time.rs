@@ -1,7 +1,5 @@
 //! Time: milliseconds since 1970 in UTC inside, RFC 3339 outside.
 
-use std::fmt::Write;
-
 /// Milliseconds since 1970-01-01 UTC.
 pub type Millis = i64;
 
@@ -23,15 +21,28 @@ pub fn format(at: Millis) -> String {
 }
 
 /// Appends what [`format`] returns. Lists of posts call this thousands of times a second, so
-/// the calendar is computed here rather than by a formatter.
+/// the calendar is computed and the digits are set here rather than by a formatter.
 pub fn write(out: &mut String, at: Millis) {
     let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
     let (year, month, day) = civil(days);
-    let (hour, minute) = (rest / HOUR, rest / MINUTE % 60);
-    let (second, milli) = (rest / SECOND % 60, rest % SECOND);
-    // Writing to a String cannot fail.
-    let _ =
-        write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z");
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    set(&mut text[0..4], year);
+    set(&mut text[5..7], month);
+    set(&mut text[8..10], day);
+    set(&mut text[11..13], rest / HOUR);
+    set(&mut text[14..16], rest / MINUTE % 60);
+    set(&mut text[17..19], rest / SECOND % 60);
+    set(&mut text[20..23], rest % SECOND);
+    out.extend(text.map(char::from));
+}
+
+/// Writes a number into as many digits as there is room for.
+fn set(digits: &mut [u8], number: i64) {
+    let mut left = number.unsigned_abs();
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
 }
 
 /// The date of a day counted from 1970, in the Gregorian calendar.

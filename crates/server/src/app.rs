@@ -139,12 +139,9 @@ impl Identities {
         hash: &[u8; 32],
     ) -> Result<Option<Arc<Identity>>, StoreError> {
         // Read before the look-up: a change in between then makes the entry stale, not true.
-        let epoch = db.identity_epoch();
-        if let Some(epoch) = epoch {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, identity)) = known.get(hash).filter(|(seen, _)| *seen == epoch) {
-                return Ok(Some(identity.clone()));
-            }
+        let epoch = db.identity_epoch().await?;
+        if let Some(identity) = self.remember(hash, epoch) {
+            return Ok(Some(identity));
         }
         let mut conn = db.read().await?;
         let found = match form {
@@ -152,7 +149,7 @@ impl Identities {
             Form::Session => identity::find_by_session(&mut conn, hash).await?,
         };
         let found = found.map(Arc::new);
-        if let (Some(epoch), Some(identity)) = (epoch, &found) {
+        if let Some(identity) = &found {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             if known.len() >= MOST_IDENTITIES {
                 known.clear();
@@ -160,6 +157,11 @@ impl Identities {
             known.insert(*hash, (epoch, identity.clone()));
         }
         Ok(found)
+    }
+
+    fn remember(&self, hash: &[u8; 32], epoch: u64) -> Option<Arc<Identity>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(hash).filter(|(seen, _)| *seen == epoch).map(|(_, identity)| identity.clone())
     }
 }
 

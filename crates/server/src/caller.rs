@@ -52,7 +52,7 @@ pub(crate) struct Caller(Arc<Admitted>);
 pub(crate) struct Admitted {
     pub(crate) app: Shared,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) tenant: Option<Tenant>,
+    pub(crate) tenant: Option<Arc<Tenant>>,
     pub(crate) visitor: Visitor,
     pub(crate) if_match: Option<String>,
     /// Set once a handler has compared `if_match` with something.
@@ -95,7 +95,7 @@ impl Caller {
 
     /// The brand that the request is about.
     pub(crate) fn tenant(&self) -> Result<&Tenant, Problem> {
-        self.0.tenant.as_ref().ok_or_else(|| {
+        self.0.tenant.as_deref().ok_or_else(|| {
             Problem::new(Code::BrandNotFound, "This user is not a member of any brand yet.")
         })
     }

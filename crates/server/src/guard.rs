@@ -37,13 +37,13 @@ const REPEATABLE_FOR: Millis = DAY;
 pub(crate) struct Served {
     pub(crate) template: &'static str,
     pub(crate) identity: Option<Arc<Identity>>,
-    pub(crate) brand: Option<String>,
+    pub(crate) tenant: Option<Arc<Tenant>>,
     pub(crate) allowance: Option<Allowance>,
 }
 
 impl Served {
     pub(crate) fn at(template: &'static str) -> Self {
-        Self { template, identity: None, brand: None, allowance: None }
+        Self { template, identity: None, tenant: None, allowance: None }
     }
 }
 
@@ -82,7 +82,7 @@ async fn pass(
     if !post.takes_query {
         refuse_query(&parts)?;
     }
-    served.brand = tenant.as_ref().map(|tenant| tenant.brand().as_str().to_owned());
+    served.tenant = tenant.clone();
     let if_match = single(&parts.headers, header::IF_MATCH.as_str())?.map(str::to_owned);
     let mut repeat = None;
     let mut running = None;
@@ -90,7 +90,7 @@ async fn pass(
         && let Some(name) = idempotency_name(&parts.headers)?
     {
         let bytes = extract::read_body(&parts.headers, body).await?;
-        let this = recognise_repeat(post, &parts, name, &identity, tenant.as_ref(), &bytes);
+        let this = recognise_repeat(post, &parts, name, &identity, tenant.as_deref(), &bytes);
         running = Some(Running::claim(app, &this)?);
         if let Some(answer) = earlier_answer(app, &this, now).await? {
             return Ok(answer);
@@ -271,7 +271,9 @@ fn count(
     now: Millis,
     served: &mut Served,
 ) -> Result<(), Problem> {
-    if let Credential::Key { id, .. } = &identity.credential {
+    if let Credential::Key { id, .. } = &identity.credential
+        && identity.is_worth_noting(now)
+    {
         app.note_use(id.as_str(), now);
     }
     served.allowance = app.limiter.count(identity.credential_id(), now);
@@ -286,7 +288,7 @@ fn count(
 }
 
 /// A brand that is named must be within reach; it is never replaced by another.
-fn choose_brand(identity: &Identity, parts: &Parts) -> Result<Option<Tenant>, Problem> {
+fn choose_brand(identity: &Identity, parts: &Parts) -> Result<Option<Arc<Tenant>>, Problem> {
     let header = single(&parts.headers, BRAND_HEADER)?.map(str::to_owned);
     let mut named = header;
     let queries = parts.uri.query().filter(|query| query.contains("brand_id"));

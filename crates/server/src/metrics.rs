@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write,
     sync::{
-        Mutex, PoisonError,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,14 +17,17 @@ const BUCKETS: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 pub(crate) struct Metrics {
     pub(crate) connections: AtomicI64,
     pub(crate) refused_connections: AtomicU64,
-    routes: Mutex<BTreeMap<(&'static str, &'static str, u16), Series>>,
+    routes: RwLock<BTreeMap<Name, Arc<Series>>>,
 }
 
-#[derive(Clone, Copy, Default)]
+/// Method, route and status.
+type Name = (&'static str, &'static str, u16);
+
+#[derive(Default)]
 struct Series {
-    count: u64,
-    seconds: f64,
-    buckets: [u64; BUCKETS.len()],
+    micros: AtomicU64,
+    /// Requests up to each bound that were longer than the bound before, and the rest.
+    buckets: [AtomicU64; BUCKETS.len() + 1],
 }
 
 impl Metrics {
@@ -35,14 +38,22 @@ impl Metrics {
         status: u16,
         took: Duration,
     ) {
+        let series = self.series((method, route, status));
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        series.micros.fetch_add(micros, Ordering::Relaxed);
         let seconds = took.as_secs_f64();
-        let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-        let series = routes.entry((method, route, status)).or_default();
-        series.count += 1;
-        series.seconds += seconds;
-        for (bucket, bound) in series.buckets.iter_mut().zip(BUCKETS) {
-            *bucket += u64::from(seconds <= bound);
+        let bucket = BUCKETS.iter().position(|bound| seconds <= *bound).unwrap_or(BUCKETS.len());
+        series.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn series(&self, name: Name) -> Arc<Series> {
+        let known = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(series) = known.get(&name) {
+            return series.clone();
         }
+        drop(known);
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        routes.entry(name).or_default().clone()
     }
 
     /// `work` is how many transactions shared how many commits, where the store knows.
@@ -67,23 +78,31 @@ impl Metrics {
             );
         }
         let _ = writeln!(out, "# TYPE campanile_request_seconds histogram");
-        let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
         for ((method, route, status), series) in routes.iter() {
             let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
-            for (count, bound) in series.buckets.iter().zip(BUCKETS) {
-                let _ = writeln!(
-                    out,
-                    "campanile_request_seconds_bucket{{{labels},le=\"{bound}\"}} {count}"
-                );
-            }
-            let Series { count, seconds, .. } = series;
-            let _ = writeln!(
-                out,
-                "campanile_request_seconds_bucket{{{labels},le=\"+Inf\"}} {count}\n\
-                 campanile_request_seconds_sum{{{labels}}} {seconds}\n\
-                 campanile_request_seconds_count{{{labels}}} {count}"
-            );
+            series.render(&labels, &mut out);
         }
         out
+    }
+}
+
+impl Series {
+    fn render(&self, labels: &str, out: &mut String) {
+        let mut count = 0;
+        let bounds = BUCKETS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
+        for (bucket, bound) in self.buckets.iter().zip(bounds) {
+            count += bucket.load(Ordering::Relaxed);
+            let _ = writeln!(
+                out,
+                "campanile_request_seconds_bucket{{{labels},le=\"{bound}\"}} {count}"
+            );
+        }
+        let seconds = Duration::from_micros(self.micros.load(Ordering::Relaxed)).as_secs_f64();
+        let _ = writeln!(
+            out,
+            "campanile_request_seconds_sum{{{labels}}} {seconds}\n\
+             campanile_request_seconds_count{{{labels}}} {count}"
+        );
     }
 }

@@ -14,7 +14,6 @@ use axum::{
     response::Response,
 };
 use campanile_model::{ids::RequestId, time::Millis};
-use campanile_store::identity::Identity;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
@@ -28,6 +27,7 @@ use crate::{
     crowd::{Crowd, Place},
     guard::Served,
     limiter::Allowance,
+    logs::{self, RequestLine},
     problem::{Code, Problem},
     wire::Wire,
 };
@@ -224,17 +224,15 @@ fn note(
         _ => "OTHER",
     };
     app.metrics.served(known, served.template, status, took);
-    let identity: Option<&Identity> = served.identity.as_deref();
-    tracing::info!(
+    logs::request(&RequestLine {
         request_id,
-        method = known,
-        route = served.template,
+        method: known,
+        route: served.template,
         status,
-        duration_us = took.as_micros() as u64,
-        user = identity.map(|identity| identity.user.as_str()),
-        brand = served.brand.as_deref(),
-        "request"
-    );
+        duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        user: served.identity.as_ref().map(|identity| identity.user.as_str()),
+        brand: served.tenant.as_ref().map(|tenant| tenant.brand().as_str()),
+    });
 }
 
 /// Accepts connections until `stop` resolves, then lets running requests finish.

@@ -1,9 +1,14 @@
 //! Who holds a credential, and what they may reach.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
 use campanile_model::{
     ids::{BrandId, KeyId, SessionId, UserId, WorkspaceId},
     scope::Scopes,
-    time::Millis,
+    time::{Millis, SECOND},
 };
 
 use crate::{
@@ -13,7 +18,7 @@ use crate::{
 };
 
 /// A credential that exists, with everything a request needs to know of its holder.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Identity {
     pub user: UserId,
     pub email: String,
@@ -25,7 +30,8 @@ pub struct Identity {
     pub revoked: bool,
     pub disabled: bool,
     /// The brands within reach, oldest first: the first is the default.
-    brands: Vec<BrandId>,
+    tenants: Vec<Arc<Tenant>>,
+    last_noted: AtomicI64,
 }
 
 #[derive(Clone, Debug)]
@@ -36,12 +42,22 @@ pub enum Credential {
 
 impl Identity {
     /// The named brand, or the default one; `None` when it is not within reach.
-    pub fn tenant(&self, brand: Option<&str>) -> Option<Tenant> {
-        let brand = match brand {
-            Some(wanted) => self.brands.iter().find(|brand| brand.as_str() == wanted)?,
-            None => self.brands.first()?,
+    pub fn tenant(&self, brand: Option<&str>) -> Option<Arc<Tenant>> {
+        let found = match brand {
+            Some(wanted) => self.tenants.iter().find(|tenant| tenant.brand().as_str() == wanted),
+            None => self.tenants.first(),
         };
-        Some(Tenant::new(&self.workspace, brand, &self.user))
+        found.cloned()
+    }
+
+    /// Whether a use at `now` is worth noting: once a second is often enough.
+    pub fn is_worth_noting(&self, now: Millis) -> bool {
+        let last = self.last_noted.load(Ordering::Relaxed);
+        let worth = now - last >= SECOND;
+        if worth {
+            self.last_noted.store(now, Ordering::Relaxed);
+        }
+        worth
     }
 
     pub fn credential_id(&self) -> &str {
@@ -109,11 +125,14 @@ async fn find(
                 expires_at: row.optional_int(3)?,
                 revoked: row.optional_int(4)?.is_some(),
                 disabled: row.optional_int(8)?.is_some(),
-                brands: Vec::new(),
+                tenants: Vec::new(),
+                last_noted: AtomicI64::new(0),
             });
         }
         if let (Some(identity), Some(brand)) = (&mut found, row.optional_str(11)?) {
-            identity.brands.push(BrandId::stored(brand));
+            let brand = BrandId::stored(brand);
+            let tenant = Tenant::new(&identity.workspace, &brand, &identity.user);
+            identity.tenants.push(Arc::new(tenant));
         }
         Ok(())
     })

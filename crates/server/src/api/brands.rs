@@ -1,5 +1,7 @@
 //! Brands: listed with a key, managed with a session.
 
+use std::sync::Arc;
+
 use campanile_model::{
     decode::Instant,
     ids::{Brand as BrandKind, BrandId},
@@ -184,7 +186,7 @@ pub(crate) async fn remove(
         .await
 }
 
-fn reach(caller: &Caller, id: &BrandId) -> Result<Tenant, Problem> {
+fn reach(caller: &Caller, id: &BrandId) -> Result<Arc<Tenant>, Problem> {
     caller.identity().tenant(Some(id.as_str())).ok_or_else(Problem::not_found)
 }
 

@@ -3,11 +3,33 @@
 mod lines;
 mod outbox;
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, sync::OnceLock};
 
+pub(crate) use lines::RequestLine;
 pub(crate) use outbox::flush;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+/// Whether requests are written as JSON lines; not set where people read.
+static AS_LINES: OnceLock<bool> = OnceLock::new();
+
+/// Notes a request that was answered.
+pub(crate) fn request(line: &RequestLine<'_>) {
+    match AS_LINES.get() {
+        Some(true) => line.write(),
+        Some(false) => {}
+        None => tracing::info!(
+            "{} {} {} {}µs {} {} {}",
+            line.status,
+            line.method,
+            line.route,
+            line.duration_us,
+            line.user.unwrap_or("-"),
+            line.brand.unwrap_or("-"),
+            line.request_id,
+        ),
+    }
+}
 
 pub(crate) fn start(level: LevelFilter) {
     // Libraries speak when something is wrong; we speak at the level that was asked for.
@@ -23,6 +45,7 @@ pub(crate) fn start(level: LevelFilter) {
         registry.with(layer.with_filter(filter)).init();
     } else {
         outbox::start();
+        let _ = AS_LINES.set(level >= LevelFilter::INFO);
         registry.with(lines::JsonLines.with_filter(filter)).init();
     }
 }

@@ -95,11 +95,15 @@ impl Db {
     }
 
     /// Goes up with every committed change to users, brands, keys and sessions, before the
-    /// answer to that change leaves. `None` where other processes can make such changes too.
-    pub fn identity_epoch(&self) -> Option<u64> {
-        match self.engine {
-            Engine::Sqlite(_) => Some(self.identity_epoch.load(Ordering::SeqCst)),
-            Engine::Postgres(_) => None,
+    /// answer to that change leaves. SQLite has one process, which knows; PostgreSQL is asked.
+    pub async fn identity_epoch(&self) -> Result<u64> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(self.identity_epoch.load(Ordering::SeqCst)),
+            Engine::Postgres(_) => {
+                let mut conn = self.read().await?;
+                let sql = "SELECT value FROM identity_epoch";
+                Ok(conn.count(sql, &[]).await?.unsigned_abs())
+            }
         }
     }
 
@@ -389,7 +393,12 @@ impl End {
         let state = self.slot().take().ok_or_else(kept)?;
         match state.conn {
             Conn::SqliteTx(turn) => turn.commit().await?,
-            Conn::PostgresTx(tx) => tx.commit().await?,
+            Conn::PostgresTx(mut tx) => {
+                if state.identity_changed {
+                    tx.push("UPDATE identity_epoch SET value = value + 1", &[]).await?;
+                }
+                tx.commit().await?;
+            }
             Conn::Sqlite(_) | Conn::Postgres(_) => {}
         }
         if state.identity_changed {
