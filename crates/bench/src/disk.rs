@@ -24,6 +24,12 @@ pub(crate) fn sync_time(folder: &Path) -> Outcome<f64> {
     Ok(median(times))
 }
 
+/// Writes out what was seeded, so that the disk is not at it while something is measured.
+pub(crate) fn settle() -> Outcome {
+    Command::new("sync").status()?;
+    Ok(())
+}
+
 /// A library that makes every sync of the process it is loaded into five milliseconds longer.
 pub(crate) fn slow_library(folder: &Path) -> Outcome<PathBuf> {
     let (source, library) = (folder.join("slow_disk.c"), folder.join("slow_disk.so"));

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::{
-    Outcome,
+    Outcome, disk,
     load::Contender,
     postgres::{self, Server},
     report::number,
@@ -102,6 +102,7 @@ impl<'w> Store<'w> {
         if engine == Engine::Postgres {
             postgres::settle(&store.url)?;
         }
+        disk::settle()?;
         Ok(store)
     }
 

@@ -37,9 +37,8 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
 const LONGEST_URI: usize = 8 * 1024;
 const LARGEST_HEADERS: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
-/// hyper refuses on its own beyond these, without a body; within them we explain.
+/// hyper refuses on its own beyond this, and beyond a hundred headers.
 const BUFFER: usize = 64 * 1024;
-const BUFFERED_HEADERS: usize = 256;
 const MOST_CONNECTIONS: usize = 1024;
 const MOST_PER_ADDRESS: usize = 256;
 
@@ -289,11 +288,7 @@ fn attend(
         }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_DEADLINE)
-        .max_buf_size(BUFFER)
-        .max_headers(BUFFERED_HEADERS);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_DEADLINE).max_buf_size(BUFFER);
     let connection =
         graceful.watch(builder.serve_connection(TokioIo::new(Wire::new(stream)), service));
     let app = app.clone();
