@@ -27,7 +27,7 @@ pub struct Counts {
 }
 
 /// Writers on PostgreSQL would wait for each other's commit at a single row.
-const SHARDS: i64 = 16;
+const SHARDS: i64 = 64;
 
 /// Changes come in one order, so that two transactions never hold what the other wants.
 pub(crate) async fn add(tx: &mut Tx, tenant: &Tenant, changes: &mut [(&str, i64)]) -> Result<()> {

@@ -370,6 +370,9 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
         PRAGMA journal_size_limit = 67108864;
         PRAGMA wal_autocheckpoint = 0;";
     connection.execute_batch(pragmas).map_err(judge)?;
+    // Otherwise a bound LIMIT makes SQLite plan the statement anew on every call.
+    let steady_plans = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    connection.set_db_config(steady_plans, true).map_err(judge)?;
     Ok(connection)
 }
 
