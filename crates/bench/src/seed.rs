@@ -60,7 +60,8 @@ async fn insert(
     numbers: std::ops::Range<usize>,
 ) -> Result<(), campanile_store::StoreError> {
     for number in numbers {
-        posts::insert(&mut tx, tenant, &post(tenant, number)).await?;
+        let post = post(tenant, number);
+        posts::insert(&mut tx, tenant, &post, &post.texts()?).await?;
     }
     Ok(())
 }

@@ -70,6 +70,18 @@ impl<K> Id<K> {
     }
 }
 
+impl<K: Kind> Id<K> {
+    /// Makes all identifiers that come after greater than this one.
+    pub fn stay_above(&self) {
+        let digits = self.text.bytes().skip(K::PREFIX.len() + 1);
+        let bits = digits.fold(0_u128, |bits, byte| {
+            let digit = ALPHABET.iter().position(|digit| *digit == byte).unwrap_or(0);
+            bits << 5 | digit as u128
+        });
+        LAST.fetch_max((bits >> 64) as u64, Ordering::Relaxed);
+    }
+}
+
 /// Random bits, fetched from the system by the kilobyte: every request takes some for its id.
 fn chance() -> u64 {
     thread_local! {
@@ -87,14 +99,21 @@ fn chance() -> u64 {
     })
 }
 
+static LAST: AtomicU64 = AtomicU64::new(0);
+
 /// Milliseconds in the upper 48 bits, a counter in the lower 16: never the same, never less.
 fn next_stamp(now: Millis) -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
     let wanted = now.clamp(0, (1 << 48) - 1).unsigned_abs() << 16;
     let last = LAST
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(wanted.max(last + 1)))
         .unwrap_or(0);
     wanted.max(last + 1)
+}
+
+impl<K> From<Id<K>> for String {
+    fn from(id: Id<K>) -> Self {
+        id.text
+    }
 }
 
 impl<K> Clone for Id<K> {

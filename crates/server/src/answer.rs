@@ -22,7 +22,8 @@ pub(crate) struct Answer<T, const S: u16 = 200> {
     body: Bytes,
     etag: Option<String>,
     replayed: bool,
-    kind: PhantomData<fn() -> T>,
+    /// Contravariant, so that an answer made of borrowed texts outlives them once written.
+    kind: PhantomData<fn(T)>,
 }
 
 pub(crate) type Created<T> = Answer<T, 201>;

@@ -2,8 +2,9 @@
 
 use std::{
     net::IpAddr,
+    ops::Deref,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -21,16 +22,60 @@ use campanile_store::{
 use crate::{
     answer::Answer,
     app::{App, Shared},
+    limiter::Allowance,
     problem::{Code, Problem},
 };
 
 /// Anybody: what is known of a request before a credential is looked at.
-#[derive(Clone, Debug)]
-pub(crate) struct Visitor {
-    pub(crate) request_id: Arc<str>,
+#[derive(Clone)]
+pub(crate) struct Visitor(Arc<Visit>);
+
+pub(crate) struct Visit {
+    pub(crate) request_id: String,
     /// The moment of the request: everything it does happens then.
     pub(crate) now: Millis,
     pub(crate) ip: IpAddr,
+    /// Left behind by the guard, for whoever writes the answer down.
+    served: OnceLock<Served>,
+}
+
+/// What the log and the metrics want to know of a served request.
+pub(crate) struct Served {
+    pub(crate) template: &'static str,
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) tenant: Option<Arc<Tenant>>,
+    pub(crate) allowance: Option<Allowance>,
+}
+
+impl Served {
+    pub(crate) const fn at(template: &'static str) -> Self {
+        Self { template, identity: None, tenant: None, allowance: None }
+    }
+}
+
+impl Visitor {
+    pub(crate) fn new(request_id: String, now: Millis, ip: IpAddr) -> Self {
+        Self(Arc::new(Visit { request_id, now, ip, served: OnceLock::new() }))
+    }
+
+    pub(crate) fn leave(&self, served: Served) {
+        // A request passes one guard.
+        let _ = self.0.served.set(served);
+    }
+
+    /// Documentation, files and paths that do not exist have no guard.
+    pub(crate) fn served(&self) -> &Served {
+        const UNGUARDED: &Served = &Served::at("other");
+        self.0.served.get().unwrap_or(UNGUARDED)
+    }
+}
+
+impl Deref for Visitor {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.0
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Visitor {
@@ -193,7 +238,7 @@ impl Caller {
                 Credential::Session { .. } => "session",
             },
             credential: Some(identity.credential_id().to_owned()),
-            request_id: self.0.visitor.request_id.to_string(),
+            request_id: self.0.visitor.request_id.clone(),
             ip: Some(self.0.visitor.ip.to_string()),
         }
     }

@@ -132,7 +132,7 @@ fn actor(upload: &Upload, visitor: &Visitor) -> Actor {
         user: None,
         door: "upload",
         credential: Some(upload.id.as_str().to_owned()),
-        request_id: visitor.request_id.to_string(),
+        request_id: visitor.request_id.clone(),
         ip: Some(visitor.ip.to_string()),
     }
 }

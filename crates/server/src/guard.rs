@@ -1,12 +1,15 @@
 //! Stands before every row: who is it, may they, for which brand, how often, again?
 
-use std::sync::{Arc, PoisonError, atomic::AtomicBool};
+use std::{
+    pin::Pin,
+    sync::{Arc, PoisonError, atomic::AtomicBool},
+};
 
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::Request,
+    handler::Handler,
     http::{HeaderMap, Method, StatusCode, header, request::Parts},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use campanile_model::time::{DAY, Millis};
@@ -19,10 +22,9 @@ use campanile_store::{
 use crate::{
     answer::Answer,
     app::Shared,
-    caller::{Admitted, Caller, Repeat, Visitor},
+    caller::{Admitted, Caller, Repeat, Served, Visitor},
     credential::{self, Form},
     extract,
-    limiter::Allowance,
     problem::{Code, Problem},
     route::{Door, Post, Rule},
     vault,
@@ -32,47 +34,57 @@ pub(crate) const BRAND_HEADER: &str = "x-app-brand-id";
 pub(crate) const COOKIES: [&str; 2] = ["__Host-campanile_session", "campanile_session"];
 const REPEATABLE_FOR: Millis = DAY;
 
-/// What the log and the metrics want to know of a served request.
-#[derive(Clone)]
-pub(crate) struct Served {
-    pub(crate) template: &'static str,
-    pub(crate) identity: Option<Arc<Identity>>,
-    pub(crate) tenant: Option<Arc<Tenant>>,
-    pub(crate) allowance: Option<Allowance>,
+/// A handler that only admitted callers reach. It is part of the handler rather than a layer
+/// around it: every layer of the router costs each request a clone and a boxed future.
+pub(crate) struct Guarded<H> {
+    pub(crate) handler: H,
+    pub(crate) post: Arc<Post>,
 }
 
-impl Served {
-    pub(crate) fn at(template: &'static str) -> Self {
-        Self { template, identity: None, tenant: None, allowance: None }
+impl<H: Clone> Clone for Guarded<H> {
+    fn clone(&self) -> Self {
+        Self { handler: self.handler.clone(), post: self.post.clone() }
     }
 }
 
-pub(crate) async fn stand(
-    State((app, post)): State<(Shared, Arc<Post>)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut served = Served::at(post.template);
-    let mut response = match pass(&app, &post, request, next, &mut served).await {
-        Ok(response) => response,
-        Err(problem) => problem.into_response(),
-    };
-    response.extensions_mut().insert(served);
-    response
+impl<H: Handler<T, Shared>, T: 'static> Handler<T, Shared> for Guarded<H> {
+    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn call(self, request: Request, app: Shared) -> Self::Future {
+        Box::pin(async move {
+            let Some(visitor) = request.extensions().get::<Visitor>().cloned() else {
+                return Problem::not_found().into_response();
+            };
+            let mut served = Served::at(self.post.template);
+            let admitted = admit(&app, &self.post, visitor.clone(), request, &mut served).await;
+            visitor.leave(served);
+            match admitted {
+                Ok(Admission::Granted(request, _running)) => self.handler.call(request, app).await,
+                Ok(Admission::Answered(response)) => response,
+                Err(problem) => problem.into_response(),
+            }
+        })
+    }
 }
 
-async fn pass(
+enum Admission {
+    /// The request with its caller, and the mark that it runs, to be held until it is answered.
+    Granted(Request, Option<Running>),
+    /// It was answered before.
+    Answered(Response),
+}
+
+async fn admit(
     app: &Shared,
     post: &Post,
+    visitor: Visitor,
     request: Request,
-    next: Next,
     served: &mut Served,
-) -> Result<Response, Problem> {
+) -> Result<Admission, Problem> {
     if let Rule::Public = post.rule {
-        return Ok(next.run(request).await);
+        return Ok(Admission::Granted(request, None));
     }
     let (mut parts, mut body) = request.into_parts();
-    let visitor = parts.extensions.get::<Visitor>().cloned().ok_or_else(Problem::not_found)?;
     let now = visitor.now;
     let identity = authenticate(app, post, &parts.headers, &parts.method, &visitor, now).await?;
     served.identity = Some(identity.clone());
@@ -93,7 +105,7 @@ async fn pass(
         let this = recognise_repeat(post, &parts, name, &identity, tenant.as_deref(), &bytes);
         running = Some(Running::claim(app, &this)?);
         if let Some(answer) = earlier_answer(app, &this, now).await? {
-            return Ok(answer);
+            return Ok(Admission::Answered(answer));
         }
         body = Body::from(bytes);
         repeat = Some(this);
@@ -108,9 +120,7 @@ async fn pass(
         repeat,
     };
     parts.extensions.insert(Caller::admit(admitted));
-    let response = next.run(Request::from_parts(parts, body)).await;
-    drop(running);
-    Ok(response)
+    Ok(Admission::Granted(Request::from_parts(parts, body), running))
 }
 
 /// Finds out whose credential was sent.
@@ -391,13 +401,13 @@ async fn earlier_answer(
 }
 
 /// Marks a repeatable request as running until it is dropped.
-struct Running<'a> {
-    app: &'a Shared,
+struct Running {
+    app: Shared,
     mark: String,
 }
 
-impl<'a> Running<'a> {
-    fn claim(app: &'a Shared, repeat: &Repeat) -> Result<Self, Problem> {
+impl Running {
+    fn claim(app: &Shared, repeat: &Repeat) -> Result<Self, Problem> {
         let mark = repeat.context();
         let mut running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
         if !running.insert(mark.clone()) {
@@ -407,11 +417,11 @@ impl<'a> Running<'a> {
             )
             .retry_after(1));
         }
-        Ok(Self { app, mark })
+        Ok(Self { app: app.clone(), mark })
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         self.app.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.mark);
     }

@@ -10,7 +10,6 @@ use axum::{
     extract::State,
     handler::Handler,
     http::Method,
-    middleware::from_fn_with_state,
     routing::{MethodFilter, MethodRouter, on},
 };
 use campanile_model::{decode::Field, ids::Kind, scope::Scope};
@@ -22,7 +21,7 @@ use crate::{
     app::Shared,
     caller::{Caller, Visitor},
     extract::{Body, Path, Query},
-    guard,
+    guard::Guarded,
     problem::{Code, Problem},
 };
 
@@ -79,7 +78,7 @@ pub(crate) struct Route {
     /// Arrives with a later version and answers 501 until then.
     pub(crate) later: bool,
     pub(crate) describe: fn(&mut SchemaGenerator) -> Operation,
-    mount: MethodRouter<Shared>,
+    mount: Box<dyn Fn(Arc<Post>) -> MethodRouter<Shared>>,
 }
 
 /// The typed part of an OpenAPI operation, read off a handler's signature.
@@ -225,7 +224,7 @@ where
         about: "",
         later: false,
         describe: <H as Describe<M>>::describe,
-        mount: on(filter, handler),
+        mount: Box::new(move |post| on(filter, Guarded { handler: handler.clone(), post })),
     }
 }
 
@@ -324,28 +323,24 @@ pub(crate) struct Post {
 }
 
 /// Turns rows into routes, each inside its own guard.
-pub(crate) fn mount(mut router: Router<Shared>, rows: &[Route], app: &Shared) -> Router<Shared> {
+pub(crate) fn mount(mut router: Router<Shared>, rows: &[Route]) -> Router<Shared> {
     for row in rows {
         let path = format!("{BASE_PATH}{}", row.path);
-        router = mount_at(router, row, row.rule, Door::External, path, app);
+        router = mount_at(router, row, row.rule, Door::External, path);
         if row.path == "/" {
-            router = mount_at(router, row, row.rule, Door::External, BASE_PATH.to_owned(), app);
+            router = mount_at(router, row, row.rule, Door::External, BASE_PATH.to_owned());
         }
         if let Some(path) = row.internal_path() {
-            router = mount_at(router, row, Rule::Session, Door::Internal, path, app);
+            router = mount_at(router, row, Rule::Session, Door::Internal, path);
         }
     }
     router
 }
 
 /// Rows that exist for browser sessions only.
-pub(crate) fn mount_internal(
-    mut router: Router<Shared>,
-    rows: &[Route],
-    app: &Shared,
-) -> Router<Shared> {
+pub(crate) fn mount_internal(mut router: Router<Shared>, rows: &[Route]) -> Router<Shared> {
     for row in rows {
-        router = mount_at(router, row, row.rule, Door::Internal, row.path.to_owned(), app);
+        router = mount_at(router, row, row.rule, Door::Internal, row.path.to_owned());
     }
     router
 }
@@ -356,7 +351,6 @@ fn mount_at(
     rule: Rule,
     door: Door,
     path: String,
-    app: &Shared,
 ) -> Router<Shared> {
     // Rows live as long as the program; logs and metrics keep borrowing the template.
     let template: &'static str = path.leak();
@@ -364,7 +358,5 @@ fn mount_at(
     let takes_query =
         row.later || described.parameters.iter().any(|parameter| parameter["in"] == "query");
     let post = Arc::new(Post { rule, door, takes_query, template });
-    let guarded =
-        row.mount.clone().route_layer(from_fn_with_state((app.clone(), post), guard::stand));
-    router.route(template, guarded)
+    router.route(template, (row.mount)(post))
 }

@@ -2,7 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
-    sync::{Arc, atomic::Ordering},
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -23,9 +23,8 @@ use tower_service::Service;
 
 use crate::{
     app::Shared,
-    caller::Visitor,
+    caller::{Served, Visitor},
     crowd::{Crowd, Place},
-    guard::Served,
     limiter::Allowance,
     logs::{self, RequestLine},
     problem::{Code, Problem},
@@ -46,45 +45,43 @@ const MOST_PER_ADDRESS: usize = 256;
 async fn answer(app: Shared, mut router: Router, ip: IpAddr, mut request: Request) -> Response {
     let started = Instant::now();
     let now = app.now();
-    let request_id = request_id(request.headers(), now);
+    let visitor = Visitor::new(request_id(request.headers(), now), now, ip);
     let method = request.method().clone();
     let if_none_match = request.headers().get(header::IF_NONE_MATCH).cloned();
     let response = match check_outside(&request) {
         Err(problem) => axum::response::IntoResponse::into_response(problem),
         Ok(()) => {
-            request.extensions_mut().insert(Visitor { request_id: request_id.clone(), now, ip });
+            request.extensions_mut().insert(visitor.clone());
             match router.call(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             }
         }
     };
-    // Documentation, files and paths that do not exist have no guard.
-    let served = response.extensions().get::<Served>().cloned();
-    let served = served.unwrap_or_else(|| Served::at("other"));
-    let mut response = complete(response, &request_id, &method);
+    let (request_id, served) = (&visitor.request_id, visitor.served());
+    let mut response = complete(response, request_id, &method);
     let reads = matches!(method, Method::GET | Method::HEAD);
     if reads && if_none_match.is_some_and(|tags| matches_tag(&tags, &response)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
-    add_headers(&app, response.headers_mut(), &request_id, served.allowance);
+    add_headers(&app, response.headers_mut(), request_id, served.allowance);
     let status = response.status().as_u16();
-    note(&app, &method, &served, status, &request_id, started.elapsed());
+    note(&app, &method, served, status, request_id, started.elapsed());
     response
 }
 
 /// The caller's id for the request where it is harmless, else one of ours.
-fn request_id(headers: &HeaderMap, now: Millis) -> Arc<str> {
+fn request_id(headers: &HeaderMap, now: Millis) -> String {
     let given = headers.get("x-request-id").and_then(|value| value.to_str().ok());
     let harmless = |text: &&str| {
         (1..=64).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
     };
     match given.filter(harmless) {
-        Some(given) => given.into(),
-        None => RequestId::new(now).as_str().into(),
+        Some(given) => given.to_owned(),
+        None => RequestId::new(now).into(),
     }
 }
 

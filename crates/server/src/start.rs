@@ -3,7 +3,7 @@
 use std::{fs::File, future::Future, os::unix::fs::DirBuilderExt, sync::Arc};
 
 use campanile_model::time::Clock;
-use campanile_store::{Db, migrate as schema};
+use campanile_store::{Db, StoreError, audit, migrate as schema};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -57,6 +57,8 @@ async fn open(config: Config) -> Result<App, String> {
     let backups = config.data_dir.join("backups");
     std::fs::create_dir_all(&backups).map_err(|error| error.to_string())?;
     schema::migrate(&db, &backups, SystemClock.now()).await.map_err(|error| describe(&error))?;
+    let newest = async { audit::stay_above(&mut db.read().await?).await };
+    newest.await.map_err(|error: StoreError| describe(&error))?;
     let app = App::new(config, db, Arc::new(SystemClock), vault)?;
     canary::check(&app).await.map_err(|error| describe(&error))?;
     Ok(app)

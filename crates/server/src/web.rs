@@ -10,8 +10,8 @@ use axum::{
 use crate::{api, app::Shared, files, openapi, problem::Problem, route};
 
 pub(crate) fn router(app: &Shared) -> Router {
-    let router = route::mount(Router::new(), &api::table(), app);
-    let router = route::mount_internal(router, &api::internal_table(), app);
+    let router = route::mount(Router::new(), &api::table());
+    let router = route::mount_internal(router, &api::internal_table());
     router
         .route("/uploads/{id}", put(files::upload))
         .route("/media/{workspace}/{blob}", get(files::read))

@@ -2,7 +2,7 @@
 
 use campanile_model::{
     ids::{AuditId, BrandId, UserId, WorkspaceId},
-    time::Millis,
+    time::{Millis, SECOND},
 };
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -10,7 +10,7 @@ use sha2::Sha256;
 use crate::{
     db::{Conn, Db, Result, Row, Tx},
     page::{Page, Window},
-    params,
+    params, settings,
 };
 
 /// Who acts, through which door, in which request.
@@ -93,11 +93,11 @@ pub struct Entry {
     pub before: Option<String>,
     pub after: Option<String>,
     pub created_at: Millis,
-    pub seal: Option<i64>,
+    pub sealed: bool,
 }
 
 const COLUMNS: &str = "a.id, a.brand_id, a.user_id, a.door, a.credential_id, a.request_id, a.ip,
-    a.action, a.resource, a.resource_id, a.before, a.after, a.created_at, a.seal";
+    a.action, a.resource, a.resource_id, a.before, a.after, a.created_at";
 
 fn read(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
@@ -114,7 +114,7 @@ fn read(row: &Row<'_>) -> Result<Entry> {
         before: row.optional_text(10)?,
         after: row.optional_text(11)?,
         created_at: row.int(12)?,
-        seal: row.optional_int(13)?,
+        sealed: row.str(0)? <= row.optional_str(13)?.unwrap_or_default(),
     })
 }
 
@@ -131,7 +131,8 @@ pub fn list_statements() -> (String, String) {
         Window::WIDTH
     );
     let rows = format!(
-        "SELECT {COLUMNS} FROM ({window}) a
+        "SELECT {COLUMNS}, (SELECT upto FROM audit_seals ORDER BY number DESC LIMIT 1)
+           FROM ({window}) a
           WHERE (CAST($6 AS TEXT) IS NULL OR a.action = $6)
             AND (CAST($7 AS TEXT) IS NULL OR a.resource = $7)
             AND (CAST($8 AS TEXT) IS NULL OR a.resource_id = $8)
@@ -192,63 +193,114 @@ pub async fn list(
 }
 
 /// How many entries one link of the chain covers at most.
-const LARGEST_SEAL: i64 = 2000;
+const LARGEST_LINK: i64 = 2000;
 
-/// Seals what is not sealed yet, one link at a time. Done beside the work, in batches, so that
-/// an entry costs no more for being in the chain.
+/// Where the head of the chain is kept, so that a chain whose last links were cut off shows it.
+const HEAD: &str = "audit chain head";
+
+/// One link: a range of ids, and a hash over the link before and every entry in the range.
+struct Link {
+    number: i64,
+    upto: String,
+    entries: i64,
+    previous: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+impl Link {
+    const COLUMNS: &str = "number, upto, entries, previous, hash";
+
+    /// What the first link continues.
+    fn root() -> Self {
+        let (upto, previous, hash) = (String::new(), Vec::new(), vec![0; 32]);
+        Self { number: 0, upto, entries: 0, previous, hash }
+    }
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        Ok(Self {
+            number: row.int(0)?,
+            upto: row.text(1)?,
+            entries: row.int(2)?,
+            previous: row.bytes(3)?.to_vec(),
+            hash: row.bytes(4)?.to_vec(),
+        })
+    }
+}
+
+async fn last_link(conn: &mut Conn) -> Result<Link> {
+    let sql = format!("SELECT {} FROM audit_seals ORDER BY number DESC LIMIT 1", Link::COLUMNS);
+    Ok(conn.optional(&sql, params![], Link::read).await?.unwrap_or_else(Link::root))
+}
+
+/// Seals what is not sealed yet, one link at a time. Entries are only read, beside the work,
+/// and a link is one row: an entry costs no more for being in the chain.
 ///
 /// The chain is keyed: without `key`, which the store does not hold, it cannot be made anew.
 pub async fn seal(db: &Db, key: &[u8; 32], now: Millis) -> Result<u64> {
     let mut sealed = 0;
     loop {
-        let batch = db.write(async |mut tx| seal_batch(&mut tx, key, now).await).await?;
-        sealed += batch;
-        if batch < LARGEST_SEAL as u64 {
+        let entries = seal_link(db, key, now).await?;
+        sealed += entries.unsigned_abs();
+        if entries < LARGEST_LINK {
             return Ok(sealed);
         }
     }
 }
 
-async fn seal_batch(tx: &mut Tx, key: &[u8; 32], now: Millis) -> Result<u64> {
-    const LAST: &str = "SELECT number, hash FROM audit_seals ORDER BY number DESC LIMIT 1";
-    // An entry that commits late on PostgreSQL simply goes into a later link.
-    const MARK: &str = "
-        UPDATE audit_log SET seal = $1 /* every tenant: one chain covers them all */
-         WHERE seal IS NULL AND (workspace_id, id) IN (
-               SELECT workspace_id, id FROM audit_log WHERE seal IS NULL ORDER BY id LIMIT $2)";
+async fn seal_link(db: &Db, key: &[u8; 32], now: Millis) -> Result<i64> {
     const LINK: &str = "
-        INSERT INTO audit_seals (number, entries, previous, hash, created_at)
-        VALUES ($1, $2, $3, $4, $5)";
-    tx.take_turns_on("audit chain").await?;
-    let last =
-        tx.optional(LAST, params![], |row| Ok((row.int(0)?, row.bytes(1)?.to_vec()))).await?;
-    let (number, previous) = last.unwrap_or((0, vec![0; 32]));
-    let marked = tx.execute(MARK, params![number + 1, LARGEST_SEAL]).await?;
-    if marked > 0 {
-        let (entries, hash) = hash_link(tx, key, number + 1, &previous).await?;
-        tx.push(LINK, params![number + 1, entries, &previous, &hash, now]).await?;
+        INSERT INTO audit_seals (number, upto, entries, previous, hash, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    let mut conn = db.read().await?;
+    let settled = settled(&mut conn).await?;
+    let last = last_link(&mut conn).await?;
+    let link = next_link(&mut conn, key, &last, &settled).await?;
+    drop(conn);
+    if link.entries == 0 {
+        return Ok(0);
     }
-    Ok(marked)
+    db.write(async |mut tx| {
+        tx.take_turns_on("audit chain").await?;
+        if last_link(&mut tx).await?.number != last.number {
+            // Another process was quicker.
+            return Ok(0);
+        }
+        let Link { number, upto, entries, previous, hash } = &link;
+        tx.push(LINK, params![*number, upto, *entries, previous, hash, now]).await?;
+        settings::put(&mut tx, HEAD, &head(key, &link)).await?;
+        Ok(*entries)
+    })
+    .await
 }
 
-/// The hash over the link before and every entry of this one, in order.
-async fn hash_link(
-    conn: &mut Conn,
-    key: &[u8; 32],
-    number: i64,
-    previous: &[u8],
-) -> Result<(i64, [u8; 32])> {
+/// Clocks of two servers on one store may differ by so much.
+const SKEW: Millis = 2 * SECOND;
+
+/// The id up to which no entry can appear any more: that of the oldest transaction that may
+/// still commit.
+async fn settled(conn: &mut Conn) -> Result<String> {
+    Ok(match conn.oldest_transaction().await? {
+        Some(began) => AuditId::floor(began - SKEW).into(),
+        None => "audit_~".to_owned(),
+    })
+}
+
+/// The link after `last`, over entries up to `upto` and no more than fit.
+async fn next_link(conn: &mut Conn, key: &[u8; 32], last: &Link, upto: &str) -> Result<Link> {
     let sql = format!(
         "SELECT {COLUMNS}, a.workspace_id FROM audit_log a
-          WHERE a.seal = $1 /* every tenant: one chain covers them all */ ORDER BY a.id"
+          WHERE a.id > $1 AND a.id <= $2 /* every tenant: one chain covers them all */
+          ORDER BY a.id LIMIT $3"
     );
-    let mut hash = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
-    hash.update(previous);
+    let number = last.number + 1;
+    let mut hash = keyed(key);
+    hash.update(&last.hash);
     hash.update(&number.to_be_bytes());
-    let mut entries = 0;
-    conn.each(&sql, params![number], |row| {
+    let (mut entries, mut reached) = (0, last.upto.clone());
+    conn.each(&sql, params![&last.upto, upto, LARGEST_LINK], |row| {
         entries += 1;
-        for column in (0..12).chain([14]) {
+        reached = row.text(0)?;
+        for column in (0..12).chain([13]) {
             let text = row.optional_str(column)?;
             // The length keeps two columns from being read as one.
             let length = text.map_or(u64::MAX, |text| text.len() as u64);
@@ -259,7 +311,20 @@ async fn hash_link(
         Ok(())
     })
     .await?;
-    Ok((entries, hash.finalize().into_bytes().into()))
+    let hash = hash.finalize().into_bytes().to_vec();
+    Ok(Link { number, upto: reached, entries, previous: last.hash.clone(), hash })
+}
+
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes a key of any length")
+}
+
+fn head(key: &[u8; 32], link: &Link) -> Vec<u8> {
+    let mut hash = keyed(key);
+    hash.update(HEAD.as_bytes());
+    hash.update(&link.number.to_be_bytes());
+    hash.update(&link.hash);
+    hash.finalize().into_bytes().to_vec()
 }
 
 /// What a look at the whole chain found.
@@ -271,38 +336,44 @@ pub enum Chain {
 
 /// Recomputes every link. An entry that was changed, removed or slipped in breaks the chain.
 pub async fn verify(conn: &mut Conn, key: &[u8; 32]) -> Result<Chain> {
-    const LINKS: &str = "SELECT number, entries, previous, hash FROM audit_seals ORDER BY number";
     const UNSEALED: &str =
-        "SELECT count(*) FROM audit_log WHERE seal IS NULL /* every tenant: one chain */";
-    const STRAY: &str = "
-        SELECT count(*) FROM audit_log /* every tenant: one chain */
-         WHERE seal IS NOT NULL AND seal NOT IN (SELECT number FROM audit_seals)";
-    let links = conn
-        .all(LINKS, params![], |row| {
-            Ok((row.int(0)?, row.int(1)?, row.bytes(2)?.to_vec(), row.bytes(3)?.to_vec()))
-        })
-        .await?;
-    let (mut last, mut previous, mut total) = (0, vec![0; 32], 0);
-    for (number, entries, claimed_previous, claimed) in links {
-        let broken = |why| Ok(Chain::Broken { link: number, why });
-        if number != last + 1 {
+        "SELECT count(*) FROM audit_log WHERE id > $1 /* every tenant: one chain */";
+    let links = format!("SELECT {} FROM audit_seals ORDER BY number", Link::COLUMNS);
+    // Looked at first: a link that is made meanwhile comes after it.
+    let kept = settings::find(conn, HEAD).await?;
+    let (mut last, mut total, mut has_head) = (Link::root(), 0, kept.is_none());
+    for link in conn.all(&links, params![], Link::read).await? {
+        let broken = |why| Ok(Chain::Broken { link: link.number, why });
+        if link.number != last.number + 1 {
             return broken("a link before it is missing");
         }
-        if claimed_previous != previous {
+        if link.previous != last.hash {
             return broken("it does not continue the link before it");
         }
-        let (found, hash) = hash_link(conn, key, number, &previous).await?;
-        if found != entries {
+        let found = next_link(conn, key, &last, &link.upto).await?;
+        if found.entries != link.entries || found.upto != link.upto {
             return broken("entries were removed or added");
         }
-        if claimed != hash {
+        if found.hash != link.hash {
             return broken("an entry was changed");
         }
-        (last, previous, total) = (number, claimed, total + entries);
+        total += link.entries;
+        has_head |= kept.as_ref().is_some_and(|kept| *kept == head(key, &link));
+        last = link;
     }
-    if conn.count(STRAY, params![]).await? > 0 {
-        return Ok(Chain::Broken { link: last + 1, why: "a link is missing at the end" });
+    if !has_head {
+        return Ok(Chain::Broken { link: last.number + 1, why: "a link is missing at the end" });
     }
-    let unsealed = conn.count(UNSEALED, params![]).await?;
-    Ok(Chain::Whole { links: last, entries: total, unsealed })
+    let unsealed = conn.count(UNSEALED, params![&last.upto]).await?;
+    Ok(Chain::Whole { links: last.number, entries: total, unsealed })
+}
+
+/// Ids of new entries must lie above all that a link may cover, even if the clock was set back.
+pub async fn stay_above(conn: &mut Conn) -> Result<()> {
+    const NEWEST: &str = "SELECT max(id) FROM audit_log /* every tenant: one chain */";
+    let newest = conn.optional(NEWEST, params![], |row| row.optional_text(0)).await?.flatten();
+    if let Some(newest) = newest {
+        AuditId::stored(&newest).stay_above();
+    }
+    Ok(())
 }

@@ -13,7 +13,10 @@ use crate::{
 type Step = (i64, &'static str, &'static str);
 
 /// In order. A released file is never changed; a change is a new file.
-const MIGRATIONS: &[Step] = &[(1, "core", include_str!("../../../migrations/0001_core.sql"))];
+const MIGRATIONS: &[Step] = &[
+    (1, "core", include_str!("../../../migrations/0001_core.sql")),
+    (2, "audit_ranges", include_str!("../../../migrations/0002_audit_ranges.sql")),
+];
 
 pub const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 
@@ -120,6 +123,23 @@ mod tests {
         let backup = Db::open(&backup).await.unwrap();
         assert_eq!(version(&backup).await.unwrap(), 1);
         assert_eq!(version(&db).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn entries_of_the_first_version_stay_in_the_audit_log() {
+        let (db, folder) = store().await;
+        migrate_by(&db, &MIGRATIONS[..1], folder.path(), 5).await.unwrap();
+        let entry = "
+            INSERT INTO audit_log (workspace_id, id, door, request_id, action, resource,
+                                   resource_id, created_at, seal)
+            VALUES ('ws_1', 'audit_1', 'cli', 'req_1', 'thing.made', 'thing', 'thing_1', 4, 1)";
+        db.write(async |mut tx| tx.execute(entry, &[]).await).await.unwrap();
+
+        migrate(&db, folder.path(), 6).await.unwrap();
+
+        let mut conn = db.read().await.unwrap();
+        let chain = crate::audit::verify(&mut conn, &[0; 32]).await.unwrap();
+        assert_eq!(chain, crate::audit::Chain::Whole { links: 0, entries: 0, unsealed: 1 });
     }
 
     #[tokio::test]

@@ -215,15 +215,33 @@ fn write_json(row: &Row<'_>, brand: &BrandId, out: &mut String) -> Result<()> {
     view.write(out)
 }
 
+/// The texts that are kept and shown of a post. Made before a transaction begins, since others
+/// wait for their turn while one runs.
+pub struct Texts {
+    document: String,
+    search: String,
+    /// The post as the API shows it.
+    pub json: String,
+}
+
 impl Post {
+    pub fn texts(&self) -> Result<Texts> {
+        let document = serde_json::to_string(&self.draft).map_err(encoding)?;
+        let json = self.json_around(&document)?;
+        Ok(Texts { document, search: self.draft.searchable(), json })
+    }
+
     /// The post as the API shows it.
     pub fn to_json(&self) -> Result<String> {
-        let document = serde_json::to_string(&self.draft).map_err(encoding)?;
+        self.json_around(&serde_json::to_string(&self.draft).map_err(encoding)?)
+    }
+
+    fn json_around(&self, document: &str) -> Result<String> {
         let view = View {
             id: self.id.as_str(),
             brand: self.brand.as_str(),
             status: self.status.as_str(),
-            document: &document,
+            document,
             folder_path: self.folder_path.as_deref(),
             scheduled_at: self.scheduled_at,
             published_at: self.published_at,
@@ -312,12 +330,11 @@ pub async fn find(conn: &mut Conn, tenant: &Tenant, id: &PostId) -> Result<Optio
     .await
 }
 
-pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
+pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post, texts: &Texts) -> Result<()> {
     const SQL: &str = "
         INSERT INTO posts (brand_id, id, status, folder_path, scheduled_at, published_at,
                            created_by, created_at, updated_at, document, search)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    let document = serde_json::to_string(&post.draft).map_err(encoding)?;
     tx.push(
         SQL,
         params![
@@ -330,8 +347,8 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
             &post.created_by,
             post.created_at,
             post.updated_at,
-            &document,
-            &post.draft.searchable()
+            &texts.document,
+            &texts.search
         ],
     )
     .await?;
@@ -339,12 +356,17 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
     insert_references(tx, tenant, post).await
 }
 
-pub async fn update(tx: &mut Tx, tenant: &Tenant, before: &Post, post: &Post) -> Result<()> {
+pub async fn update(
+    tx: &mut Tx,
+    tenant: &Tenant,
+    before: &Post,
+    post: &Post,
+    texts: &Texts,
+) -> Result<()> {
     const SQL: &str = "
         UPDATE posts SET status = $3, folder_path = $4, scheduled_at = $5, published_at = $6,
                          updated_at = $7, document = $8, search = $9
          WHERE brand_id = $1 AND id = $2";
-    let document = serde_json::to_string(&post.draft).map_err(encoding)?;
     delete_references(tx, tenant, before).await?;
     if before.status != post.status {
         let mut moved = [(before.status.as_str(), -1), (post.status.as_str(), 1)];
@@ -360,8 +382,8 @@ pub async fn update(tx: &mut Tx, tenant: &Tenant, before: &Post, post: &Post) ->
             post.scheduled_at,
             post.published_at,
             post.updated_at,
-            &document,
-            &post.draft.searchable()
+            &texts.document,
+            &texts.search
         ],
     )
     .await?;
@@ -375,29 +397,38 @@ pub async fn delete(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
     tx.push(SQL, params![tenant.brand(), &post.id]).await
 }
 
+static TAG: Reference = Reference {
+    insert: "INSERT INTO post_tags (brand_id, tag, post_id) VALUES ($1, $2, $3)",
+    delete: "DELETE FROM post_tags WHERE brand_id = $1 AND tag = $2 AND post_id = $3",
+};
+static MEDIA: Reference = Reference {
+    insert: "INSERT INTO post_media (brand_id, storage_path, post_id) VALUES ($1, $2, $3)
+             ON CONFLICT DO NOTHING",
+    delete: "DELETE FROM post_media WHERE brand_id = $1 AND storage_path = $2 AND post_id = $3",
+};
+
+/// Rows by which something else finds the post.
+struct Reference {
+    insert: &'static str,
+    delete: &'static str,
+}
+
+fn references(post: &Post) -> impl Iterator<Item = (&'static Reference, &str)> {
+    let tags = post.draft.tags.iter().map(|Tag(tag)| (&TAG, tag.as_str()));
+    let media = post.draft.storage_paths().map(|(_, path)| (&MEDIA, path.as_str()));
+    tags.chain(media)
+}
+
 async fn insert_references(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
-    const TAG: &str = "INSERT INTO post_tags (brand_id, tag, post_id) VALUES ($1, $2, $3)";
-    const MEDIA: &str = "
-        INSERT INTO post_media (brand_id, storage_path, post_id) VALUES ($1, $2, $3)
-        ON CONFLICT DO NOTHING";
-    for Tag(tag) in &post.draft.tags {
-        tx.push(TAG, params![tenant.brand(), tag, &post.id]).await?;
-    }
-    for (_, path) in post.draft.storage_paths() {
-        tx.push(MEDIA, params![tenant.brand(), path.as_str(), &post.id]).await?;
+    for (reference, name) in references(post) {
+        tx.push(reference.insert, params![tenant.brand(), name, &post.id]).await?;
     }
     Ok(())
 }
 
 async fn delete_references(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
-    const TAG: &str = "DELETE FROM post_tags WHERE brand_id = $1 AND tag = $2 AND post_id = $3";
-    const MEDIA: &str =
-        "DELETE FROM post_media WHERE brand_id = $1 AND storage_path = $2 AND post_id = $3";
-    for Tag(tag) in &post.draft.tags {
-        tx.push(TAG, params![tenant.brand(), tag, &post.id]).await?;
-    }
-    for (_, path) in post.draft.storage_paths() {
-        tx.push(MEDIA, params![tenant.brand(), path.as_str(), &post.id]).await?;
+    for (reference, name) in references(post) {
+        tx.push(reference.delete, params![tenant.brand(), name, &post.id]).await?;
     }
     Ok(())
 }

@@ -15,3 +15,10 @@ pub async fn insert(tx: &mut Tx, name: &str, value: &[u8]) -> Result<()> {
         INSERT INTO service_settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     tx.push(SQL, params![name, value]).await
 }
+
+pub async fn put(tx: &mut Tx, name: &str, value: &[u8]) -> Result<()> {
+    const SQL: &str = "
+        INSERT INTO service_settings (name, value) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    tx.push(SQL, params![name, value]).await
+}

@@ -113,6 +113,6 @@ fn view(entry: Entry) -> EntryView {
         before: json(entry.before),
         after: json(entry.after),
         created_at: Instant(entry.created_at),
-        sealed: entry.seal.is_some(),
+        sealed: entry.sealed,
     }
 }

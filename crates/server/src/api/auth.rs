@@ -118,7 +118,7 @@ pub(crate) async fn sign_in(
         user: Some(user.id.clone()),
         door: "session",
         credential: Some(id.as_str().to_owned()),
-        request_id: visitor.request_id.to_string(),
+        request_id: visitor.request_id.clone(),
         ip: Some(address),
     };
     app.db

@@ -6,7 +6,7 @@ use campanile_model::{
     ids::{BrandId, KeyId, SessionId, UserId, WorkspaceId},
     scope::Scope,
 };
-use campanile_store::identity::Credential;
+use campanile_store::{identity::Credential, tenant::Tenant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,62 +68,54 @@ pub(crate) async fn reference(State(app): State<Shared>) -> Document {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Whoami {
-    user: Person,
-    workspace: Workspace,
+pub(crate) struct Whoami<'a> {
+    user: Person<'a>,
+    workspace: Workspace<'a>,
     /// The key that was sent; `null` for a session.
-    key: Option<KeySummary>,
+    key: Option<KeySummary<'a>>,
     /// The session that was sent; `null` for a key.
-    session_id: Option<SessionId>,
+    session_id: Option<&'a SessionId>,
     /// What the credential may do; a session may do everything.
     scopes: Vec<Scope>,
     /// The brand that requests without a brand header act on.
-    brand_id: Option<BrandId>,
+    brand_id: Option<&'a BrandId>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Person {
-    id: UserId,
-    email: String,
-    name: String,
+pub(crate) struct Person<'a> {
+    id: &'a UserId,
+    email: &'a str,
+    name: &'a str,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Workspace {
-    id: WorkspaceId,
-    name: String,
+pub(crate) struct Workspace<'a> {
+    id: &'a WorkspaceId,
+    name: &'a str,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct KeySummary {
-    id: KeyId,
-    name: String,
+pub(crate) struct KeySummary<'a> {
+    id: &'a KeyId,
+    name: &'a str,
     expires_at: Option<Instant>,
 }
 
-pub(crate) async fn whoami(caller: Caller) -> Result<Answer<Whoami>, Problem> {
+pub(crate) async fn whoami(caller: Caller) -> Result<Answer<Whoami<'static>>, Problem> {
     let identity = caller.identity();
     let (key, session_id, scopes) = match &identity.credential {
         Credential::Key { id, name, scopes } => {
             let expires_at = identity.expires_at.map(Instant);
-            let key = KeySummary { id: id.clone(), name: name.clone(), expires_at };
-            (Some(key), None, scopes.list())
+            (Some(KeySummary { id, name, expires_at }), None, scopes.list())
         }
-        Credential::Session { id } => (None, Some(id.clone()), vec![Scope::Everything]),
+        Credential::Session { id } => (None, Some(id), vec![Scope::Everything]),
     };
     Answer::new(&Whoami {
-        user: Person {
-            id: identity.user.clone(),
-            email: identity.email.clone(),
-            name: identity.name.clone(),
-        },
-        workspace: Workspace {
-            id: identity.workspace.clone(),
-            name: identity.workspace_name.clone(),
-        },
+        user: Person { id: &identity.user, email: &identity.email, name: &identity.name },
+        workspace: Workspace { id: &identity.workspace, name: &identity.workspace_name },
         key,
         session_id,
         scopes,
-        brand_id: caller.tenant().ok().map(|tenant| tenant.brand().clone()),
+        brand_id: caller.tenant().ok().map(Tenant::brand),
     })
 }

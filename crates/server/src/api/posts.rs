@@ -147,21 +147,22 @@ pub(crate) async fn create(
         check_references(&mut conn, tenant, &post.draft, faults).await?;
         return Ok(Either::Second(Answer::new(&Valid { valid: true })?));
     }
+    let texts = post.texts()?;
+    let answer = Answer::written(wrap(&texts.json)).with_tag();
     let created = caller
         .write(async |mut tx| {
             check_references(&mut tx, tenant, &post.draft, faults).await?;
             place(&mut tx, tenant, &post).await?;
-            posts::insert(&mut tx, tenant, &post).await?;
-            let json = post.to_json()?;
+            posts::insert(&mut tx, tenant, &post, &texts).await?;
             let change = Change {
                 action: "post.created",
                 resource: "post",
                 resource_id: post.id.as_str(),
                 before: None,
-                after: Some(&json),
+                after: Some(&texts.json),
             };
             caller.record(&mut tx, change).await?;
-            Ok(Answer::written(wrap(&json)).with_tag())
+            Ok(answer)
         })
         .await?;
     Ok(Either::First(created))
@@ -258,17 +259,17 @@ pub(crate) async fn update(
             let (after, faults) = apply(&caller, before.clone(), changes)?;
             check_references(&mut tx, tenant, &after.draft, faults).await?;
             place(&mut tx, tenant, &after).await?;
-            posts::update(&mut tx, tenant, &before, &after).await?;
-            let json = after.to_json()?;
+            let texts = after.texts()?;
+            posts::update(&mut tx, tenant, &before, &after, &texts).await?;
             let change = Change {
                 action: "post.updated",
                 resource: "post",
                 resource_id: id.as_str(),
                 before: Some(&before_json),
-                after: Some(&json),
+                after: Some(&texts.json),
             };
             caller.record(&mut tx, change).await?;
-            Ok(Answer::written(wrap(&json)).with_tag())
+            Ok(Answer::written(wrap(&texts.json)).with_tag())
         })
         .await
 }

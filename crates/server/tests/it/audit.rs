@@ -20,10 +20,10 @@ const TAMPERINGS: [(&str, &str); 10] = [
     (
         "INSERT INTO audit_log SELECT workspace_id, id || 'x', brand_id, user_id, door,
             credential_id, request_id, ip, action, resource, resource_id, before, after,
-            created_at, seal FROM audit_log WHERE action = 'post.created'",
+            created_at FROM audit_log WHERE action = 'post.created'",
         "one entry more",
     ),
-    ("UPDATE audit_log SET seal = NULL WHERE action = 'post.created'", "an entry taken out"),
+    ("UPDATE audit_log SET id = 'audit_z' WHERE action = 'post.created'", "an entry moved"),
     ("DELETE FROM audit_seals WHERE number = 1", "a link less"),
     ("DELETE FROM audit_seals", "no link left"),
     ("UPDATE audit_seals SET hash = previous WHERE number = 1", "a hash"),

@@ -17,6 +17,8 @@ use std::{
     time::Duration,
 };
 
+use campanile_model::time::Millis;
+
 pub use row::Row;
 pub use sqlite::MINIMUM_SQLITE;
 pub use value::Value;
@@ -242,6 +244,18 @@ impl Conn {
     /// The first column of the first row, `0` where there is none.
     pub async fn count(&mut self, sql: &str, params: &[Value<'_>]) -> Result<i64> {
         Ok(self.optional(sql, params, |row| row.int(0)).await?.unwrap_or(0))
+    }
+
+    /// When the oldest transaction that still runs began, or now. `None` on SQLite, whose one
+    /// writer commits in the order in which it wrote.
+    pub(crate) async fn oldest_transaction(&mut self) -> Result<Option<Millis>> {
+        const SQL: &str = "
+            SELECT CAST(extract(epoch FROM least(min(xact_start), now())) * 1000 AS BIGINT)
+              FROM pg_stat_activity WHERE datname = current_database()";
+        match self.dialect() {
+            Dialect::Sqlite => Ok(None),
+            Dialect::Postgres => self.count(SQL, &[]).await.map(Some),
+        }
     }
 
     /// Runs statements that take no parameters, such as a migration.

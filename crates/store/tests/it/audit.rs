@@ -66,13 +66,17 @@ both! {
 
     async fn a_removed_entry_breaks_the_chain(lab: Lab) {
         sealed(&lab).await;
-        tamper(&lab.db, "DELETE FROM audit_log WHERE seal = 2 AND resource_id = 'thing 1'").await;
+        let of_the_second_link = "
+            DELETE FROM audit_log WHERE resource_id = 'thing 1'
+               AND id > (SELECT upto FROM audit_seals WHERE number = 1)
+               AND id <= (SELECT upto FROM audit_seals WHERE number = 2)";
+        tamper(&lab.db, of_the_second_link).await;
         assert!(matches!(verify(&lab.db).await, Chain::Broken { link: 2, .. }));
     }
 
     async fn an_entry_that_changes_places_breaks_the_chain(lab: Lab) {
         sealed(&lab).await;
-        tamper(&lab.db, "UPDATE audit_log SET seal = 2 WHERE resource_id = 'thing 9'").await;
+        tamper(&lab.db, "UPDATE audit_log SET id = id || 'z' WHERE resource_id = 'thing 9'").await;
         assert!(matches!(verify(&lab.db).await, Chain::Broken { .. }));
     }
 
@@ -80,6 +84,14 @@ both! {
         sealed(&lab).await;
         tamper(&lab.db, "DELETE FROM audit_seals WHERE number = 2").await;
         assert!(matches!(verify(&lab.db).await, Chain::Broken { .. }));
+    }
+
+    async fn links_cut_off_together_with_their_entries_are_missed(lab: Lab) {
+        sealed(&lab).await;
+        let first = "(SELECT upto FROM audit_seals WHERE number = 1)";
+        tamper(&lab.db, &format!("DELETE FROM audit_log WHERE id > {first}")).await;
+        tamper(&lab.db, "DELETE FROM audit_seals WHERE number = 2").await;
+        assert!(matches!(verify(&lab.db).await, Chain::Broken { link: 2, .. }));
     }
 
     async fn a_forged_link_breaks_the_one_after_it(lab: Lab) {

@@ -14,7 +14,7 @@ use campanile_store::{
     migrate::{self, migrate},
 };
 
-pub(crate) const NOW: i64 = 1_800_000_000_000;
+pub(crate) const NOW: i64 = 1_700_000_000_000;
 
 pub(crate) struct Lab {
     pub(crate) db: Db,
