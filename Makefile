@@ -22,5 +22,6 @@ bench: ## Measure throughput, memory and start-up time, as ratios
 clean: ## Remove what was built and what the tests installed for themselves
 	-scripts/postgres.sh stop
 	-scripts/postgres.sh stop --durable
+	-scripts/peers.sh stop
 	rm -rf .cache
 	cargo clean

@@ -6,12 +6,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 command -v curl >/dev/null || scripts/install.sh curl
-# A cluster that somebody else started stays.
-if ! scripts/postgres.sh status >/dev/null 2>&1; then
-    trap 'scripts/postgres.sh stop' EXIT
-fi
+# What somebody else started stays.
+started=()
+scripts/postgres.sh status >/dev/null 2>&1 || started+=(postgres)
+scripts/peers.sh status >/dev/null 2>&1 || started+=(peers)
+stop() { for server in "${started[@]}"; do "scripts/$server.sh" stop; done; }
+trap stop EXIT
 CAMPANILE_TEST_POSTGRES=$(scripts/postgres.sh start | tail -n 1)
 export CAMPANILE_TEST_POSTGRES
+addresses=$(scripts/peers.sh start)
+set -a
+eval "$addresses"
+set +a
 
 cargo test --workspace --locked
 cargo build --locked -p campanile
