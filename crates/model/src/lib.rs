@@ -5,6 +5,7 @@ pub mod folder;
 pub mod ids;
 pub mod label;
 pub mod post;
+pub mod publish;
 pub mod scope;
 pub mod settings;
 pub mod time;

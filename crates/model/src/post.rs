@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    decode::{Faults, Future, Instant, List, Text},
+    decode::{Faults, Future, Instant, List, Text, Whole},
     ids::ConnectionId,
     input,
     label::{FolderPath, StoragePath, Tag, Tags},
@@ -40,6 +40,11 @@ words! {
     }
 }
 
+words! {
+    /// A time that is found rather than given.
+    pub enum Plan { NextSlot = "next_slot" }
+}
+
 pub type Content = Text<0, 100_000>;
 
 input! {
@@ -53,6 +58,87 @@ input! {
     }
 }
 
+words! {
+    /// Who sees a post. Not every platform knows all of them.
+    pub enum Visibility {
+        Public = "public",
+        /// Everybody, but it is not put forward.
+        Unlisted = "unlisted",
+        /// Followers only.
+        Private = "private",
+        /// Only those who are mentioned.
+        Direct = "direct",
+    }
+}
+
+words! {
+    /// How the sandbox behaves towards a post.
+    pub enum SandboxOutcome {
+        /// Published at once.
+        Success = "success",
+        /// Published after some seconds.
+        Slow = "slow",
+        /// The first try fails, the second works.
+        TransientFailure = "transient_failure",
+        /// Refused with a time to come back, then published.
+        RateLimit = "rate_limit",
+        /// The account has to be connected again.
+        ExpiredToken = "expired_token",
+        /// The platform does not want this post.
+        Rejection = "rejection",
+        /// Published, but the answer is lost: reading the timeline shows it.
+        LostAnswer = "lost_answer",
+        /// The answer is lost and the timeline cannot be read.
+        Unknown = "unknown",
+    }
+}
+
+input! {
+    /// A question with choices.
+    #[derive(Serialize, Deserialize, PartialEq, Eq)]
+    pub struct Poll {
+        options: List<Text<1, 200>, 20>,
+        expires_in_seconds: Whole<60, 31_536_000>,
+        multiple: Option<bool>,
+        /// Whether the counts stay hidden until the end.
+        hide_totals: Option<bool>,
+    }
+}
+
+input! {
+    /// A preview of a web page below the text.
+    #[derive(Serialize, Deserialize, PartialEq, Eq)]
+    pub struct LinkCard {
+        url: Text<1, 2000>,
+        title: Text<0, 300>,
+        description: Option<Text<0, 1000>>,
+        /// Storage path of the picture.
+        thumbnail: Option<StoragePath>,
+    }
+}
+
+input! {
+    /// What one account is to do differently. Options that its platform does not have are errors.
+    #[derive(Default, Serialize, Deserialize, PartialEq, Eq)]
+    pub struct TargetOptions {
+        visibility: Option<Visibility>,
+        /// Shown instead of the post until somebody wants to see it.
+        content_warning: Option<Text<1, 500>>,
+        /// Marks the media as sensitive.
+        sensitive: Option<bool>,
+        /// Languages of the text, such as `en` or `pt-BR`.
+        languages: Option<List<Text<2, 35>, 3>>,
+        /// Labels about the content that the platform knows, such as `nudity`.
+        labels: Option<List<Text<1, 128>, 10>>,
+        /// Further parts: each answers the one before it.
+        thread: Option<List<Content, 25>>,
+        poll: Option<Poll>,
+        link: Option<LinkCard>,
+        /// What the sandbox shall do with it.
+        outcome: Option<SandboxOutcome>,
+    }
+}
+
 input! {
     /// One connected account to publish to.
     #[derive(Serialize, Deserialize, PartialEq, Eq)]
@@ -60,6 +146,9 @@ input! {
         connection_id: ConnectionId,
         /// Text for this account alone, instead of the common one.
         content: Option<Content>,
+        /// Assets for this account alone, instead of the common ones.
+        media: Option<List<MediaReference, 20>>,
+        options: Option<TargetOptions>,
     }
 }
 
@@ -100,6 +189,8 @@ input! {
         folder_path: Option<FolderPath>,
         /// When to publish; absent for a draft.
         scheduled_at: Option<Future>,
+        /// `next_slot` publishes at the next free slot of the brand's schedule.
+        schedule: Option<Plan>,
         videohost: Option<VideohostFields>,
     }
     read_only: [
@@ -120,6 +211,8 @@ input! {
         folder_path: Option<Option<FolderPath>>,
         /// A new time schedules the post; `null` makes it a draft again.
         scheduled_at: Option<Option<Future>>,
+        /// `next_slot` publishes at the next free slot of the brand's schedule.
+        schedule: Option<Plan>,
         videohost: Option<Option<VideohostFields>>,
         /// `publish_now` queues the post at once; needs the scope posts:publish as well.
         action: Option<PostAction>,
@@ -191,6 +284,7 @@ impl Draft {
                 (field, &media.storage_path)
             })
             .chain(thumbnail.map(|path| ("videohost.thumbnail".to_owned(), path)))
+            .chain(self.targets.iter().enumerate().flat_map(own_paths))
     }
 
     /// What a search looks through.
@@ -199,6 +293,18 @@ impl Draft {
         let title = title.map_or("", |title| title.0.as_str());
         crate::label::fold(&format!("{}\n{title}", self.content))
     }
+}
+
+/// The storage paths that a target names for itself.
+fn own_paths((index, target): (usize, &Target)) -> impl Iterator<Item = (String, &StoragePath)> {
+    let media = target.media.iter().flat_map(|list| list.0.iter().enumerate());
+    let media = media.map(move |(number, media)| {
+        (format!("targets[{index}].media[{number}].storage_path"), &media.storage_path)
+    });
+    let link = target.options.as_ref().and_then(|options| options.link.as_ref());
+    let thumbnail = link.and_then(|link| link.thumbnail.as_ref());
+    let field = format!("targets[{index}].options.link.thumbnail");
+    media.chain(thumbnail.map(|path| (field, path)))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::{
     decode::{At, Faults, Field, Json, List, Whole},
     input,
     label::Name,
+    time::{MINUTE, Millis},
     words,
 };
 
@@ -186,5 +187,97 @@ impl Schedule {
         if let Some(hours) = changes.late_window_hours {
             self.late_window_hours = hours.0;
         }
+    }
+}
+
+/// A free slot is looked for so many days ahead.
+const HORIZON_DAYS: i64 = 400;
+
+impl Schedule {
+    /// The first weekly slot after a moment that keeps its distance to all times in `taken`.
+    ///
+    /// Slots are local times: one that a change of the clocks skips comes as much later as the
+    /// clocks jump, and one that the clocks show twice is meant the first time.
+    pub fn next_slot(&self, after: Millis, taken: &[Millis]) -> Option<Millis> {
+        let zone = jiff::tz::db().get(&self.time_zone.0).ok()?;
+        let start = jiff::Timestamp::from_millisecond(after).ok()?.to_zoned(zone.clone()).date();
+        let gap = self.minimum_gap_minutes.max(0) * MINUTE;
+        let is_free =
+            |at: Millis| taken.iter().all(|held| at.abs_diff(*held) >= gap.max(1).unsigned_abs());
+        (0..HORIZON_DAYS).find_map(|day| {
+            let date = start.checked_add(jiff::Span::new().days(day)).ok()?;
+            let mut times: Vec<_> = self.slots_on(date, &zone).collect();
+            times.sort_unstable();
+            times.into_iter().find(|at| *at > after && is_free(*at))
+        })
+    }
+
+    fn slots_on(
+        &self,
+        date: jiff::civil::Date,
+        zone: &jiff::tz::TimeZone,
+    ) -> impl Iterator<Item = Millis> {
+        let weekday = usize::try_from(date.weekday().to_monday_zero_offset()).unwrap_or(0);
+        let slots = self.slots.iter().filter(move |slot| slot.weekday == Weekday::ALL[weekday]);
+        slots.filter_map(move |slot| {
+            let (hour, minute) = slot.time.0.split_once(':')?;
+            let time = date.at(hour.parse().ok()?, minute.parse().ok()?, 0, 0);
+            Some(zone.to_ambiguous_zoned(time).compatible().ok()?.timestamp().as_millisecond())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::{DAY, HOUR};
+
+    fn schedule(zone: &str, slots: &[(Weekday, &str)]) -> Schedule {
+        let slots = slots
+            .iter()
+            .map(|(weekday, time)| Slot { weekday: *weekday, time: TimeOfDay((*time).to_owned()) });
+        Schedule {
+            time_zone: TimeZone(zone.to_owned()),
+            slots: slots.collect(),
+            minimum_gap_minutes: 30,
+            ..Schedule::default()
+        }
+    }
+
+    fn at(text: &str) -> Millis {
+        text.parse::<jiff::Timestamp>().unwrap().as_millisecond()
+    }
+
+    #[test]
+    fn the_next_slot_is_free_and_keeps_its_distance() {
+        let schedule = schedule("UTC", &[(Weekday::Monday, "09:00"), (Weekday::Monday, "09:15")]);
+        let sunday = at("2026-11-15T12:00:00Z");
+        let monday = at("2026-11-16T09:00:00Z");
+
+        assert_eq!(schedule.next_slot(sunday, &[]), Some(monday));
+        // The other slot of the day lies too close to the one that is taken.
+        assert_eq!(schedule.next_slot(sunday, &[monday]), Some(monday + 7 * DAY));
+        assert_eq!(schedule.next_slot(monday, &[]), Some(monday + 15 * MINUTE));
+        assert_eq!(super::Schedule { slots: Vec::new(), ..schedule }.next_slot(sunday, &[]), None);
+    }
+
+    #[test]
+    fn slots_follow_the_clock_on_the_wall() {
+        let sunday = [(Weekday::Sunday, "02:30"), (Weekday::Sunday, "09:00")];
+        let berlin = schedule("Europe/Berlin", &sunday);
+        // Clocks jump from 02:00 to 03:00: half past two comes an hour later on that day.
+        let spring = at("2026-03-28T12:00:00Z");
+        assert_eq!(berlin.next_slot(spring, &[]), Some(at("2026-03-29T01:30:00Z")));
+        assert_eq!(
+            berlin.next_slot(at("2026-03-29T02:00:00Z"), &[]),
+            Some(at("2026-03-29T07:00:00Z"))
+        );
+        // Clocks show 02:30 twice: the first one counts.
+        let autumn = at("2026-10-24T12:00:00Z");
+        assert_eq!(berlin.next_slot(autumn, &[]), Some(at("2026-10-25T00:30:00Z")));
+        assert_eq!(
+            berlin.next_slot(at("2026-10-25T00:30:00Z"), &[]),
+            Some(at("2026-10-25T00:30:00Z") + 7 * HOUR + 30 * MINUTE)
+        );
     }
 }
