@@ -8,6 +8,7 @@ mod error;
 mod exchange;
 mod network;
 mod pace;
+mod upload;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub use download::{DownloadLimits, Downloaded};
 pub use error::{FetchError, Phase};
 pub use network::{Dialer, Network, Resolver};
 pub use pace::MinimumPace;
+pub use upload::Upload;
 
 use crate::policy::Policy;
 

@@ -3,12 +3,13 @@
 pub mod address;
 pub mod blobs;
 pub mod http;
+pub mod platforms;
 pub mod policy;
 pub mod target;
 
 pub use blobs::{Blob, BlobError, Blobs};
 pub use http::{
-    AnswerLimits, DownloadLimits, Downloaded, FetchError, Http, Network, Overflow, Phase,
+    AnswerLimits, DownloadLimits, Downloaded, FetchError, Http, Network, Overflow, Phase, Upload,
 };
 pub use policy::Policy;
 pub use target::{Refused, Target};

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Body;
 
 use super::Http;
 use super::deadline::Deadline;
 use super::error::{FetchError, Phase};
 use super::exchange::{Answer, Patience};
+use super::upload::Upload;
 use crate::target::Target;
 
 /// How much of an answer is read, and how long it may take.
@@ -49,6 +52,28 @@ impl Http {
         request: Request<Bytes>,
         limits: &AnswerLimits,
     ) -> Result<Response<Bytes>, FetchError> {
+        self.ask(request.map(Full::new), limits).await
+    }
+
+    /// Sends one request whose body is read while it is sent; `total` includes the sending.
+    pub async fn upload(
+        &self,
+        request: Request<()>,
+        body: Upload,
+        limits: &AnswerLimits,
+    ) -> Result<Response<Bytes>, FetchError> {
+        self.ask(request.map(|()| body), limits).await
+    }
+
+    async fn ask<B>(
+        &self,
+        request: Request<B>,
+        limits: &AnswerLimits,
+    ) -> Result<Response<Bytes>, FetchError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let target = Target::parse(&request.uri().to_string(), self.policy())?;
         let deadline = Deadline::after(limits.total);
         let patience = Patience { connect: limits.connect, answer: limits.total, deadline };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, Request, header};
+use http_body_util::Empty;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::Http;
@@ -72,7 +72,7 @@ impl Http {
         let mut target = Target::parse(url, self.policy())?;
         let mut redirects = 0;
         loop {
-            let answer = self.exchange(&target, Request::new(Bytes::new()), &patience).await?;
+            let answer = self.exchange(&target, Request::new(Empty::new()), &patience).await?;
             match self.step(&target, &answer)? {
                 Step::Follow(_) if redirects == limits.max_redirects => {
                     return Err(FetchError::TooManyRedirects);

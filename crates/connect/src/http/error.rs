@@ -39,6 +39,8 @@ pub enum FetchError {
     },
     #[error("What the server sent could not be stored.")]
     Sink(#[source] io::Error),
+    #[error("What was to be sent could not be read.")]
+    Source(#[source] hyper::Error),
 }
 
 /// The part of a request during which time ran out.
@@ -78,7 +80,7 @@ impl FetchError {
             Self::TooManyRedirects => "too_many_redirects",
             Self::Truncated => "truncated",
             Self::Protocol { .. } => "protocol_error",
-            Self::Sink(_) => "storage_failed",
+            Self::Sink(_) | Self::Source(_) => "storage_failed",
         }
     }
 
@@ -97,7 +99,8 @@ impl FetchError {
             | Self::TooManyRedirects
             | Self::Truncated
             | Self::Protocol { .. }
-            | Self::Sink(_) => false,
+            | Self::Sink(_)
+            | Self::Source(_) => false,
         }
     }
 
@@ -109,6 +112,10 @@ impl FetchError {
     pub(super) fn during_exchange(error: hyper::Error) -> Self {
         if error.is_parse() {
             return Self::Protocol { what: "its answer cannot be read", source: Some(error) };
+        }
+        // The only thing of ours that hyper can stumble over is the body it was given.
+        if error.is_user() {
+            return Self::Source(error);
         }
         if error.is_incomplete_message() || ended_early(&error) {
             return Self::Truncated;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
@@ -78,12 +78,16 @@ pub(super) struct Patience {
 
 impl Http {
     /// Connects, sends the request, and waits for the head of the answer.
-    pub(super) async fn exchange(
+    pub(super) async fn exchange<B>(
         &self,
         target: &Target,
-        request: Request<Bytes>,
+        request: Request<B>,
         patience: &Patience,
-    ) -> Result<Answer, FetchError> {
+    ) -> Result<Answer, FetchError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         let request = dress(target, request)?;
         let stream = self.connect(target, patience.connect, patience.deadline).await?;
         let (mut sender, connection) = http1::Builder::new()
@@ -105,7 +109,7 @@ impl Http {
 }
 
 /// Gives the request the form it has on the wire; the target alone decides where it goes.
-fn dress(target: &Target, request: Request<Bytes>) -> Result<Request<Full<Bytes>>, FetchError> {
+fn dress<B: Body>(target: &Target, request: Request<B>) -> Result<Request<B>, FetchError> {
     let (mut parts, body) = request.into_parts();
     if parts.method == Method::CONNECT {
         return Err(Refused::Method.into());
@@ -114,10 +118,11 @@ fn dress(target: &Target, request: Request<Bytes>) -> Result<Request<Full<Bytes>
     parts.version = Version::HTTP_11;
     dress_headers(&mut parts.headers, target)?;
     // Many servers insist on a length where there could have been a body.
-    if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(&parts.method) {
+    let is_empty = body.size_hint().exact() == Some(0);
+    if is_empty && [Method::POST, Method::PUT, Method::PATCH].contains(&parts.method) {
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    Ok(Request::from_parts(parts, Full::new(body)))
+    Ok(Request::from_parts(parts, body))
 }
 
 fn dress_headers(headers: &mut HeaderMap, target: &Target) -> Result<(), FetchError> {

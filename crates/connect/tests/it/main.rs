@@ -9,4 +9,5 @@ mod peer;
 mod redirects;
 mod request;
 mod tls;
+mod upload;
 mod wiring;

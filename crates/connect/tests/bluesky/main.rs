@@ -1,0 +1,12 @@
+//! The Bluesky platform against the reference server, which `scripts/peers.sh start` starts.
+
+mod connecting;
+mod failing;
+mod fake;
+mod figures;
+mod limits;
+mod proxy;
+mod publishing;
+mod renewing;
+mod video;
+mod world;
