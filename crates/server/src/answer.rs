@@ -65,6 +65,10 @@ impl<T, const S: u16> Answer<T, S> {
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
+
+    pub(crate) fn into_body(self) -> Bytes {
+        self.body
+    }
 }
 
 /// The tag of a resource is made of what it shows, so it changes exactly when that does.

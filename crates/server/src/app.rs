@@ -6,7 +6,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use campanile_connect::{Blobs, Http, Policy};
+use campanile_connect::{
+    Blobs, Http, Policy,
+    platforms::{Platform, Platforms, sandbox::Sandbox},
+};
+use campanile_engine::{Accounts, Engine};
 use campanile_model::{
     ids::WorkspaceId,
     time::{Clock, Millis},
@@ -15,7 +19,7 @@ use campanile_store::{Db, StoreError, identity, identity::Identity};
 
 use crate::{
     config::Config, credential::Form, crowd::Crowd, limiter::Limiter, metrics::Metrics,
-    password::Passwords, vault::Vault,
+    password::Passwords, timeline::StoredTimeline, vault::Vault,
 };
 
 pub(crate) type Shared = Arc<App>;
@@ -25,7 +29,8 @@ pub(crate) struct App {
     pub(crate) public_url: String,
     pub(crate) db: Db,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) vault: Vault,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) passwords: Passwords,
     pub(crate) limiter: Limiter,
     /// Wrong credentials per address.
@@ -63,7 +68,21 @@ impl App {
         let temporary = config.data_dir.join("tmp");
         std::fs::create_dir_all(&temporary)
             .map_err(|error| format!("{} cannot be made: {error}", temporary.display()))?;
+        let (http, vault) = (Http::new(policy), Arc::new(vault));
+        let timeline =
+            StoredTimeline { db: db.clone(), clock: clock.clone(), public_url: public_url.clone() };
+        let own: Vec<Arc<dyn Platform>> = vec![Arc::new(Sandbox::new(Arc::new(timeline)))];
+        let engine = Arc::new(Engine {
+            db: db.clone(),
+            clock: clock.clone(),
+            platforms: Platforms::new(&config.endpoints(), own),
+            http: http.clone(),
+            blobs: blobs.clone(),
+            accounts: Accounts::new(vault.clone()),
+            bell: tokio::sync::Notify::new(),
+        });
         Ok(Self {
+            engine,
             public_url,
             clock,
             vault,
@@ -72,7 +91,7 @@ impl App {
             strangers: Limiter::new(config.rate_limit.0.map(|_| STRANGERS_LIMIT)),
             identities: Identities::default(),
             blobs,
-            http: Http::new(policy),
+            http,
             metrics: Metrics::default(),
             running: Mutex::default(),
             uses: Mutex::default(),

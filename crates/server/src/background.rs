@@ -2,13 +2,11 @@
 
 use std::{sync::PoisonError, time::Duration};
 
+use campanile_engine::draft;
 use campanile_model::time::{DAY, HOUR, Millis};
 use campanile_store::{StoreError, audit, idempotency, keys, media, users};
 
-use crate::{
-    app::{App, Shared},
-    intake,
-};
+use crate::app::{App, Shared};
 
 const TICK: Duration = Duration::from_secs(2);
 /// In ticks: every ten seconds, every minute.
@@ -113,7 +111,7 @@ async fn try_sweep_blobs(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let doomed = media::sweepable(&mut app.db.read().await?, moment).await?;
     for (blob, workspace) in doomed {
-        app.blobs.delete(&intake::blob_name(&workspace, &blob)).await?;
+        app.blobs.delete(&draft::blob_name(&workspace, &blob)).await?;
         app.db.write(async |mut tx| media::forget_blob(&mut tx, &workspace, &blob).await).await?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
+use campanile_connect::platforms::Endpoints;
 use campanile_store::db::Location;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,28 @@ pub(crate) struct Config {
     )]
     pub(crate) log: tracing::level_filters::LevelFilter,
 
+    /// Does not publish: another process does. PostgreSQL only.
+    #[arg(long, global = true, env = "CAMPANILE_NO_RUNNER", default_value_t = false, num_args = 0..=1, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
+    pub(crate) no_runner: bool,
+
+    /// Lets POST /api/internal/publish-run start a look at the queue, for deployments that are woken from outside.
+    #[arg(
+        long,
+        global = true,
+        env = "CAMPANILE_RUN_SECRET",
+        hide_env_values = true,
+        value_name = "SECRET"
+    )]
+    pub(crate) run_secret: Option<String>,
+
+    /// Where Bluesky accounts sign in when no server is named.
+    #[arg(long, global = true, env = "CAMPANILE_BLUESKY_URL", default_value = "https://bsky.social", value_name = "URL", value_parser = public_url)]
+    pub(crate) bluesky_url: String,
+
+    /// The directory of identities on the AT Protocol.
+    #[arg(long, global = true, env = "CAMPANILE_PLC_URL", default_value = "https://plc.directory", value_name = "URL", value_parser = public_url)]
+    pub(crate) plc_url: String,
+
     /// The largest image in bytes that the media library takes.
     #[arg(long, global = true, env = "CAMPANILE_IMAGE_LIMIT", default_value_t = 32 << 20, value_name = "BYTES")]
     pub(crate) image_limit: u64,
@@ -118,6 +141,8 @@ pub(crate) struct Config {
 pub(crate) enum Command {
     /// Run the service (the default).
     Serve,
+    /// Publish only, beside servers that do not. PostgreSQL only.
+    Runner,
     /// Bring the store's schema up to date and exit.
     Migrate,
     /// Manage users.
@@ -275,6 +300,14 @@ impl Config {
         match self.location() {
             Location::Sqlite(path) => Some(path),
             Location::Postgres(_) => None,
+        }
+    }
+
+    pub(crate) fn endpoints(&self) -> Endpoints {
+        Endpoints {
+            plc: self.plc_url.clone(),
+            bluesky: self.bluesky_url.clone(),
+            ..Endpoints::default()
         }
     }
 

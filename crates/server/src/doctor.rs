@@ -1,10 +1,11 @@
 //! `campanile doctor`: looks at everything that must be right, and says what to do.
 
-use campanile_model::time::MINUTE;
+use campanile_model::time::{MINUTE, Millis, SECOND};
 use campanile_store::{
     audit::{self, Chain},
     db::Dialect,
     migrate, params,
+    publish::queue,
 };
 
 use crate::{admin::Reply, app::App};
@@ -30,6 +31,7 @@ pub(crate) async fn examine(app: &App) -> Reply {
     let mut report = Report { text: String::new(), sound: true };
     store(app, &mut report).await;
     chain(app, &mut report).await;
+    publishing(app, &mut report).await;
     keys(app, &mut report).await;
     storage(app, &mut report).await;
     clock(app, &mut report).await;
@@ -71,6 +73,30 @@ async fn store(app: &App, report: &mut Report) {
             "store: file is intact",
             "restore the newest backup: campanile restore FILE",
         );
+    }
+}
+
+/// A post that should have started a minute ago means that nobody publishes.
+async fn publishing(app: &App, report: &mut Report) {
+    let ages = async { queue::ages(&mut app.db.read().await?, app.now()).await };
+    let seconds = |age: Option<Millis>| age.unwrap_or(0) / SECOND;
+    match ages.await {
+        Ok(ages) => report.line(
+            ages.oldest_due.is_none_or(|age| age < MINUTE),
+            &format!(
+                "publishing: oldest post that is due waits for {} s, oldest open outcome for {} s",
+                seconds(ages.oldest_due),
+                seconds(ages.oldest_undecided)
+            ),
+            "start the server, or a runner, so that posts go out",
+        ),
+        Err(error) => {
+            report.line(
+                false,
+                &format!("publishing: the queue cannot be read: {error}"),
+                "see above",
+            );
+        }
     }
 }
 

@@ -141,3 +141,34 @@ impl<K: Kind, S: Send + Sync> FromRequestParts<S> for Path<K> {
         id.map(Self).ok_or_else(Problem::not_found)
     }
 }
+
+/// A text in the path that is no identifier, such as the name of a platform.
+pub(crate) struct PathText(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| Problem::not_found())?;
+        let text = params.iter().next().map(|(_, value)| value.to_owned());
+        text.map(Self).ok_or_else(Problem::not_found)
+    }
+}
+
+/// A JSON body that may be left out.
+pub(crate) struct MaybeBody<T>(pub(crate) Option<T>);
+
+impl<T: Field, S: Sync> FromRequest<S> for MaybeBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_body(&parts.headers, body).await?;
+        if bytes.is_empty() {
+            return Ok(Self(None));
+        }
+        let request = Request::from_parts(parts, axum::body::Body::from(bytes));
+        Body::from_request(request, state).await.map(|Body(value)| Self(Some(value)))
+    }
+}

@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use campanile_connect::BlobError;
+use campanile_engine::draft;
 use campanile_model::{
     ids::{BlobId, BrandId, UploadId, WorkspaceId},
     time::{MINUTE, Millis},
@@ -207,7 +208,7 @@ pub(crate) async fn read(
     let facts = facts.ok_or_else(Problem::not_found)?;
     let size = facts.bytes.unsigned_abs();
     let range = wanted_range(request.headers(), size)?;
-    let name = intake::blob_name(&workspace, &blob);
+    let name = draft::blob_name(&workspace, &blob);
     let stored = app.blobs.read(&name, range.clone()).await.map_err(blob_problem)?;
     let length = stored.range.end - stored.range.start;
     let mut response = Response::new(Body::from_stream(stored.chunks));

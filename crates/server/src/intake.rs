@@ -7,6 +7,7 @@
 use std::io::{Read, Write};
 
 use campanile_connect::{DownloadLimits, FetchError};
+use campanile_engine::draft;
 use campanile_media::{Kind, Limits, Refusal};
 use campanile_model::{
     ids::{BlobId, WorkspaceId},
@@ -98,11 +99,13 @@ pub(crate) async fn store(
     }
     let blob = BlobId::new(now);
     app.db.write(async |mut tx| media::announce_blob(&mut tx, workspace, &blob, now).await).await?;
-    app.blobs.put_file(&blob_name(workspace, &blob), file.path()).await.map_err(|error| {
-        tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
-        Problem::new(Code::Unavailable, "The storage did not take the file; try again.")
-            .retry_after(5)
-    })?;
+    app.blobs.put_file(&draft::blob_name(workspace, &blob), file.path()).await.map_err(
+        |error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "storage failed");
+            Problem::new(Code::Unavailable, "The storage did not take the file; try again.")
+                .retry_after(5)
+        },
+    )?;
     let facts = Facts {
         blob,
         sha256: sha256.to_vec(),
@@ -113,11 +116,6 @@ pub(crate) async fn store(
         duration_ms: found.duration_ms.and_then(|ms| i64::try_from(ms).ok()),
     };
     Ok(Stored { facts, kind: found.kind })
-}
-
-/// The name under which storage knows an object.
-pub(crate) fn blob_name(workspace: &WorkspaceId, blob: &BlobId) -> String {
-    format!("{workspace}/{blob}")
 }
 
 struct Cleaned {

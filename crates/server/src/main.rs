@@ -26,8 +26,10 @@ mod problem;
 mod reference;
 mod restore;
 mod route;
+mod run;
 mod serve;
 mod start;
+mod timeline;
 mod vault;
 mod web;
 mod wire;
@@ -59,6 +61,7 @@ fn run(cli: Cli) -> Result<String, String> {
     match command.unwrap_or(Command::Serve) {
         Command::Serve => start::serve(config).map(|()| String::new()),
         Command::Openapi => Ok(openapi::text() + "\n"),
+        Command::Runner => start::runner(config).map(|()| String::new()),
         Command::Migrate => start::migrate(config),
         Command::User(command) => start::administer(config, Request::User(command)),
         Command::Brand(command) => start::administer(config, Request::Brand(command)),

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use campanile_store::publish::queue::Ages;
+
 /// Upper bounds of the duration buckets in seconds.
 const BUCKETS: [f64; 8] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0];
 
@@ -56,8 +58,9 @@ impl Metrics {
         routes.entry(name).or_default().clone()
     }
 
-    /// `work` is how many transactions shared how many commits, where the store knows.
-    pub(crate) fn render(&self, work: Option<(u64, u64)>) -> String {
+    /// `work` is how many transactions shared how many commits, where the store knows; `ages`
+    /// is how long publishing is behind.
+    pub(crate) fn render(&self, work: Option<(u64, u64)>, ages: &Ages) -> String {
         let mut out = String::new();
         let open = self.connections.load(Ordering::Relaxed);
         let refused = self.refused_connections.load(Ordering::Relaxed);
@@ -76,6 +79,13 @@ impl Metrics {
                  # TYPE campanile_store_commits_total counter\n\
                  campanile_store_commits_total {commits}"
             );
+        }
+        for (name, age) in [
+            ("campanile_publish_oldest_due_seconds", ages.oldest_due),
+            ("campanile_publish_oldest_undecided_seconds", ages.oldest_undecided),
+        ] {
+            let seconds = age.map_or(0.0, |age| age as f64 / 1000.0);
+            let _ = writeln!(out, "# TYPE {name} gauge\n{name} {seconds}");
         }
         let _ = writeln!(out, "# TYPE campanile_request_seconds histogram");
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);

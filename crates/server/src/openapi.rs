@@ -102,7 +102,7 @@ fn describe(row: &Route, operation: &Operation, schemas: &Map<String, Value>) ->
     }
     if let Some(body) = &operation.body {
         value["requestBody"] = json!({
-            "required": true,
+            "required": !operation.body_is_optional,
             "content": { "application/json": { "schema": body, "example": example(body, schemas, 0) } },
         });
     }

@@ -20,7 +20,7 @@ use crate::{
     answer::Document,
     app::Shared,
     caller::{Caller, Visitor},
-    extract::{Body, Path, Query},
+    extract::{Body, MaybeBody, Path, PathText, Query},
     guard::Guarded,
     problem::{Code, Problem},
 };
@@ -86,6 +86,7 @@ pub(crate) struct Route {
 pub(crate) struct Operation {
     pub(crate) parameters: Vec<Value>,
     pub(crate) body: Option<Value>,
+    pub(crate) body_is_optional: bool,
     pub(crate) answers: Vec<(u16, Value)>,
     pub(crate) wants_caller: bool,
     pub(crate) names_a_thing: bool,
@@ -123,6 +124,23 @@ impl<S> Input for State<S> {
 impl<T: Field + JsonSchema> Input for Body<T> {
     fn describe(operation: &mut Operation, generator: &mut SchemaGenerator) {
         operation.body = Some(generator.subschema_for::<T>().to_value());
+    }
+}
+
+impl<T: Field + JsonSchema> Input for MaybeBody<T> {
+    fn describe(operation: &mut Operation, generator: &mut SchemaGenerator) {
+        operation.body = Some(generator.subschema_for::<T>().to_value());
+        operation.body_is_optional = true;
+    }
+}
+
+impl Input for PathText {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        operation.names_a_thing = true;
+        operation.parameters.push(json!({
+            "name": "platform", "in": "path", "required": true,
+            "schema": { "type": "string", "examples": ["mastodon"] },
+        }));
     }
 }
 
@@ -333,6 +351,14 @@ pub(crate) fn mount(mut router: Router<Shared>, rows: &[Route]) -> Router<Shared
         if let Some(path) = row.internal_path() {
             router = mount_at(router, row, Rule::Session, Door::Internal, path);
         }
+    }
+    router
+}
+
+/// Rows beside the contract's.
+pub(crate) fn mount_own(mut router: Router<Shared>, rows: &[Route]) -> Router<Shared> {
+    for row in rows {
+        router = mount_at(router, row, row.rule, Door::External, row.path.to_owned());
     }
     router
 }

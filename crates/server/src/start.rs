@@ -7,6 +7,8 @@ use campanile_store::{Db, StoreError, audit, migrate as schema};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::oneshot,
+    task::JoinHandle,
 };
 
 use crate::{
@@ -77,6 +79,9 @@ fn describe(error: &dyn std::error::Error) -> String {
 
 pub(crate) fn serve(config: Config) -> Result<(), String> {
     logs::start(config.log);
+    if config.no_runner && config.sqlite_file().is_some() {
+        return Err("no_runner needs PostgreSQL: on SQLite one process does everything".to_owned());
+    }
     let claim = claim(&config)?;
     if let Claim::Taken = claim {
         let folder = config.data_dir.display();
@@ -116,6 +121,7 @@ async fn serve_until_stopped(app: Shared, listener: TcpListener) -> Result<(), S
     let stop = stop_signal()?;
     clean_temporary(&app);
     let work = tokio::spawn(background::run(app.clone()));
+    let (publishing, stop_publishing) = publish(&app);
     let commands = app.config.sqlite_file().map(|_| {
         let app = app.clone();
         tokio::spawn(async move {
@@ -137,6 +143,11 @@ async fn serve_until_stopped(app: Shared, listener: TcpListener) -> Result<(), S
     tracing::info!(address = %app.config.listen, url = app.public_url, "listening");
     http::run(app.clone(), web::router(&app), listener, stop).await;
     tracing::info!("stopping");
+    drop(stop_publishing);
+    if let Some(publishing) = publishing {
+        // It lets what is in hand come to its end.
+        let _ = publishing.await;
+    }
     work.abort();
     for task in commands.into_iter().chain(metrics) {
         task.abort();
@@ -144,6 +155,36 @@ async fn serve_until_stopped(app: Shared, listener: TcpListener) -> Result<(), S
     background::finish(&app).await;
     app.db.close().await;
     Ok(())
+}
+
+/// Starts the runner, unless another process publishes; it stops when the sender is dropped.
+fn publish(app: &Shared) -> (Option<JoinHandle<()>>, oneshot::Sender<()>) {
+    let (sender, stopped) = oneshot::channel();
+    let running = (!app.config.no_runner).then(|| {
+        let engine = app.engine.clone();
+        tokio::spawn(campanile_engine::run(engine, async {
+            let _ = stopped.await;
+        }))
+    });
+    (running, sender)
+}
+
+/// Publishes without serving: for installations with several processes on one PostgreSQL.
+pub(crate) fn runner(config: Config) -> Result<(), String> {
+    logs::start(config.log);
+    if config.sqlite_file().is_some() {
+        return Err(
+            "a runner of its own needs PostgreSQL; `campanile serve` publishes as well".into()
+        );
+    }
+    runtime()?.block_on(async {
+        let app: Shared = Arc::new(open(config).await?);
+        let stop = stop_signal()?;
+        tracing::info!("publishing");
+        campanile_engine::run(app.engine.clone(), stop).await;
+        app.db.close().await;
+        Ok(())
+    })
 }
 
 /// Resolves when the operator asks the process to stop; a second time it stops at once.

@@ -165,6 +165,16 @@ pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
 
+impl campanile_engine::Keeper for Vault {
+    fn seal(&self, context: &str, plain: &[u8]) -> Result<Vec<u8>, String> {
+        Self::seal(self, context, plain).map_err(|error| error.to_string())
+    }
+
+    fn open(&self, context: &str, sealed: &[u8]) -> Result<Vec<u8>, String> {
+        self.open_sealed(context, sealed).map_err(|error| error.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

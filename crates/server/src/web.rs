@@ -4,15 +4,19 @@ use axum::{
     Router,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
-    routing::{get, put},
+    routing::{get, post, put},
 };
 
-use crate::{api, app::Shared, files, openapi, problem::Problem, route};
+use campanile_store::publish::queue;
+
+use crate::{api, app::Shared, files, openapi, problem::Problem, route, run};
 
 pub(crate) fn router(app: &Shared) -> Router {
     let router = route::mount(Router::new(), &api::table());
     let router = route::mount_internal(router, &api::internal_table());
+    let router = route::mount_own(router, &api::own_table());
     router
+        .route("/api/internal/publish-run", post(run::publish))
         .route("/uploads/{id}", put(files::upload))
         .route("/media/{workspace}/{blob}", get(files::read))
         .route("/openapi.json", get(async || openapi::document()))
@@ -46,9 +50,12 @@ pub(crate) fn metrics_router(app: Shared) -> Router {
     Router::new().route(
         "/metrics",
         get(async move || {
+            let ages = async { queue::ages(&mut app.db.read().await?, app.now()).await };
+            // A store that does not answer shows in other ways; what is known is still told.
+            let ages = ages.await.unwrap_or_default();
             (
                 [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
-                app.metrics.render(app.db.work_done()),
+                app.metrics.render(app.db.work_done(), &ages),
             )
         }),
     )

@@ -10,7 +10,6 @@ use campanile_model::{
 use crate::{
     db::{Conn, Result, Tx},
     params,
-    tenant::Tenant,
 };
 
 /// Kinds are the statuses of posts, and this.
@@ -30,7 +29,7 @@ pub struct Counts {
 const SHARDS: i64 = 64;
 
 /// Changes come in one order, so that two transactions never hold what the other wants.
-pub(crate) async fn add(tx: &mut Tx, tenant: &Tenant, changes: &mut [(&str, i64)]) -> Result<()> {
+pub(crate) async fn add(tx: &mut Tx, brand: &BrandId, changes: &mut [(&str, i64)]) -> Result<()> {
     const SQL: &str = "
         INSERT INTO brand_counts (brand_id, shard, kind, amount) VALUES ($1, $2, $3, $4)
         ON CONFLICT (brand_id, shard, kind)
@@ -39,7 +38,7 @@ pub(crate) async fn add(tx: &mut Tx, tenant: &Tenant, changes: &mut [(&str, i64)
     let shard = tx.dialect().pick(0, NEXT.fetch_add(1, Ordering::Relaxed).rem_euclid(SHARDS));
     changes.sort_unstable();
     for (kind, amount) in changes {
-        tx.push(SQL, params![tenant.brand(), shard, *kind, *amount]).await?;
+        tx.push(SQL, params![brand, shard, *kind, *amount]).await?;
     }
     Ok(())
 }

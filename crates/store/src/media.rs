@@ -1,7 +1,7 @@
 //! Rows of `media_items`, `assets`, `blobs` and `uploads`.
 
 use campanile_model::{
-    ids::{BlobId, MediaId, UploadId, UserId, WorkspaceId},
+    ids::{BlobId, BrandId, MediaId, UploadId, UserId, WorkspaceId},
     label::{StoragePath, Tag},
     time::Millis,
 };
@@ -167,7 +167,7 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, item: &Item, tags: &[Tag]) -> 
         ],
     )
     .await?;
-    counts::add(tx, tenant, &mut [(counts::MEDIA, 1)]).await?;
+    counts::add(tx, tenant.brand(), &mut [(counts::MEDIA, 1)]).await?;
     insert_tags(tx, tenant, &item.id, tags).await
 }
 
@@ -197,7 +197,7 @@ pub async fn delete(tx: &mut Tx, tenant: &Tenant, item: &Item, now: Millis) -> R
            AND NOT EXISTS (SELECT 1 FROM assets a WHERE a.blob_id = $2)";
     take_turns(tx, tenant.workspace(), &item.facts.sha256).await?;
     delete_tags(tx, tenant, &item.id).await?;
-    counts::add(tx, tenant, &mut [(counts::MEDIA, -1)]).await?;
+    counts::add(tx, tenant.brand(), &mut [(counts::MEDIA, -1)]).await?;
     tx.push(ITEM, params![tenant.brand(), &item.id]).await?;
     tx.push(ASSET, params![tenant.brand(), &item.storage_path]).await?;
     tx.push(DOOM, params![tenant.workspace(), &item.facts.blob, now]).await
@@ -234,6 +234,20 @@ pub async fn find_asset(
           WHERE a.brand_id = $1 AND a.storage_path = $2"
     );
     conn.optional(&sql, params![tenant.brand(), path.as_str()], |row| read_facts(row, 0)).await
+}
+
+/// The bytes behind a storage path of a brand, and the workspace they are stored for.
+pub async fn find_asset_of(
+    conn: &mut Conn,
+    brand: &BrandId,
+    path: &StoragePath,
+) -> Result<Option<(WorkspaceId, Facts)>> {
+    let sql = format!(
+        "SELECT {FACTS}, b.workspace_id FROM assets a JOIN blobs b ON b.id = a.blob_id
+          WHERE a.brand_id = $1 AND a.storage_path = $2"
+    );
+    conn.optional(&sql, params![brand, path.as_str()], |row| Ok((row.id(7)?, read_facts(row, 0)?)))
+        .await
 }
 
 pub async fn insert_asset(

@@ -16,6 +16,7 @@ type Step = (i64, &'static str, &'static str);
 const MIGRATIONS: &[Step] = &[
     (1, "core", include_str!("../../../migrations/0001_core.sql")),
     (2, "audit_ranges", include_str!("../../../migrations/0002_audit_ranges.sql")),
+    (3, "publishing", include_str!("../../../migrations/0003_publishing.sql")),
 ];
 
 pub const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;

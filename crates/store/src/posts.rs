@@ -352,7 +352,7 @@ pub async fn insert(tx: &mut Tx, tenant: &Tenant, post: &Post, texts: &Texts) ->
         ],
     )
     .await?;
-    counts::add(tx, tenant, &mut [(post.status.as_str(), 1)]).await?;
+    counts::add(tx, tenant.brand(), &mut [(post.status.as_str(), 1)]).await?;
     insert_references(tx, tenant, post).await
 }
 
@@ -370,7 +370,7 @@ pub async fn update(
     delete_references(tx, tenant, before).await?;
     if before.status != post.status {
         let mut moved = [(before.status.as_str(), -1), (post.status.as_str(), 1)];
-        counts::add(tx, tenant, &mut moved).await?;
+        counts::add(tx, tenant.brand(), &mut moved).await?;
     }
     tx.push(
         SQL,
@@ -393,7 +393,7 @@ pub async fn update(
 pub async fn delete(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<()> {
     const SQL: &str = "DELETE FROM posts WHERE brand_id = $1 AND id = $2";
     delete_references(tx, tenant, post).await?;
-    counts::add(tx, tenant, &mut [(post.status.as_str(), -1)]).await?;
+    counts::add(tx, tenant.brand(), &mut [(post.status.as_str(), -1)]).await?;
     tx.push(SQL, params![tenant.brand(), &post.id]).await
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod brands;
+pub(crate) mod connections;
 pub(crate) mod exclusions;
 pub(crate) mod features;
 pub(crate) mod folders;
@@ -10,6 +11,9 @@ pub(crate) mod keys;
 pub(crate) mod media;
 pub(crate) mod meta;
 pub(crate) mod posts;
+pub(crate) mod publishing;
+pub(crate) mod sandbox;
+pub(crate) mod schedule;
 pub(crate) mod settings;
 
 use axum::http::Method;
@@ -49,7 +53,7 @@ pub(crate) fn table() -> Vec<Route> {
             post("/posts", posts::create, Key(&[PostsWrite])).about("Create a post"),
             get("/posts/{id}", posts::get, Key(&[PostsRead])).about("Read one post"),
             patch("/posts/{id}", posts::update, Key(&[PostsWrite])).about("Change a post, or publish it now with action=publish_now"),
-            later(POST, "/posts/{id}/publish-now", Key(&[PostsPublish])).about("Queue a post for publishing at once"),
+            post("/posts/{id}/publish-now", publishing::publish_now, Key(&[PostsPublish])).about("Queue a post for publishing at once"),
             delete("/posts/{id}", posts::remove, Key(&[PostsWrite])).about("Delete a post"),
         ]),
         group("content-folders", "post-composer-and-library", [
@@ -62,24 +66,24 @@ pub(crate) fn table() -> Vec<Route> {
             later(GET, "/analytics", Key(&[AnalyticsRead])).about("Read the summary and trend series of the dashboard"),
         ]),
         group("schedule", "schedule", [
-            later(GET, "/schedule", Key(&[ScheduleRead])).about("List publish jobs whose post exists, newest first, 200 at most"),
-            later(GET, "/schedule/available-slot", Key(&[ScheduleRead])).about("Find the next free slot of the brand's schedule"),
-            later(GET, "/schedule/missing-content", Key(&[ScheduleRead])).about("List queued jobs whose post or media is missing"),
-            later(PATCH, "/schedule/{id}", Key(&[ScheduleWrite])).about("Move a queued job to another time"),
-            later(DELETE, "/schedule/{id}", Key(&[ScheduleWrite])).about("Cancel a job; an orphan is deleted"),
-            later(DELETE, "/schedule/attempts", Key(&[ScheduleWrite])).about("Clear recent publish attempts, failed or all"),
+            get("/schedule", schedule::list, Key(&[ScheduleRead])).about("List publish jobs whose post exists, newest first, 200 at most"),
+            get("/schedule/available-slot", schedule::available_slot, Key(&[ScheduleRead])).about("Find the next free slot of the brand's schedule"),
+            get("/schedule/missing-content", schedule::missing_content, Key(&[ScheduleRead])).about("List queued jobs whose post or media is missing"),
+            patch("/schedule/{id}", schedule::reschedule, Key(&[ScheduleWrite])).about("Move a queued job to another time"),
+            delete("/schedule/{id}", schedule::cancel, Key(&[ScheduleWrite])).about("Cancel a job; an orphan is deleted"),
+            delete("/schedule/attempts", schedule::clear_attempts, Key(&[ScheduleWrite])).about("Clear recent publish attempts, failed or all"),
         ]),
         group("platforms", "connections", [
-            later(GET, "/platforms", Key(&[PlatformsRead])).about("List platforms, what they take and whether they are ready"),
+            get("/platforms", connections::platforms, Key(&[PlatformsRead])).about("List platforms, what they take and whether they are ready"),
         ]),
         group("connections", "connections", [
-            later(GET, "/connections", Key(&[ConnectionsRead])).about("List connected accounts"),
+            get("/connections", connections::list, Key(&[ConnectionsRead])).about("List connected accounts"),
             later(GET, "/connections/meta-pages", Key(&[ConnectionsRead])).about("List the pages and business accounts that a connected account can use"),
             later(GET, "/connections/{platform}/start", Session).about("Begin to connect an account in the browser"),
             later(GET, "/connections/{platform}/callback", Session).about("Finish connecting an account in the browser"),
-            later(POST, "/connections/{platform}", Key(&[ConnectionsWrite])).about("Connect an account of an open network by hand"),
+            post("/connections/{platform}", connections::create, Key(&[ConnectionsWrite])).about("Connect an account of an open network by hand"),
             later(PATCH, "/connections/{platform}", Key(&[ConnectionsWrite])).about("Choose the page or business account of a connection"),
-            later(DELETE, "/connections/{platform}", Key(&[ConnectionsWrite])).about("Disconnect an account"),
+            delete("/connections/{platform}", connections::remove, Key(&[ConnectionsWrite])).about("Disconnect an account"),
         ]),
         group("notifications", "notifications", [
             later(GET, "/notifications", Key(&[NotificationsRead])).about("Read notifications about queue, tokens and publishing"),
@@ -149,6 +153,12 @@ pub(crate) fn table() -> Vec<Route> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Rows that stand beside the contract's, under their own paths.
+pub(crate) fn own_table() -> Vec<Route> {
+    let timeline = get("/api/sandbox/{handle}", sandbox::timeline, Key(&[ConnectionsRead]));
+    vec![timeline.about("Read what was published to an account of the sandbox")]
 }
 
 /// Routes for browser sessions alone; the external reference lists them as exclusions.

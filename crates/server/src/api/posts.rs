@@ -6,14 +6,18 @@ use campanile_model::{
     ids::{BrandId, Post as PostKind, PostId, UserId},
     input,
     label::{self, FolderPath, Tag},
-    post::{Draft, NewPost, PostAction, PostChanges, PostStatus},
+    post::{Draft, NewPost, Plan, PostAction, PostChanges, PostStatus},
     scope::Scope,
 };
 use campanile_store::{
-    Conn,
+    Conn, Tx,
     audit::Change,
     media,
     posts::{self, Filter, Post},
+    publish::{
+        Job,
+        jobs::{self, Account, Changed},
+    },
     tenant::Tenant,
 };
 use schemars::JsonSchema;
@@ -21,7 +25,10 @@ use serde::Serialize;
 
 use crate::{
     answer::{self, Answer, Created, Deleted, Either},
-    api::folders,
+    api::{
+        folders, publishing,
+        schedule::{self, JobView},
+    },
     caller::Caller,
     extract::{Body, Path, Query},
     paging::{self, Cursor, Limit},
@@ -53,6 +60,9 @@ pub(crate) struct PostList {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PostBody {
     post: PostView,
+    /// The job that `action=publish_now` queued.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    publish_job: Option<JobView>,
 }
 
 /// The answer to `validate_only=true` when nothing is wrong.
@@ -141,19 +151,25 @@ pub(crate) async fn create(
     Body(new): Body<NewPost>,
 ) -> Result<Either<Created<PostBody>, Answer<Valid>>, Problem> {
     let tenant = caller.tenant()?;
-    let (post, faults) = compose(&caller, tenant, new);
+    let wish = new.schedule;
+    let (mut post, faults) = compose(&caller, tenant, new);
     if options.validate_only == Some(true) {
         let mut conn = caller.app().db.read().await?;
-        check_references(&mut conn, tenant, &post.draft, faults).await?;
+        check(&caller, &mut conn, &mut post, wish, faults).await?;
         return Ok(Either::Second(Answer::new(&Valid { valid: true })?));
     }
-    let texts = post.texts()?;
-    let answer = Answer::written(wrap(&texts.json)).with_tag();
+    // The usual draft is written out before others have to wait for this transaction.
+    let early = if wish.is_none() { Some(post.texts()?) } else { None };
     let created = caller
         .write(async |mut tx| {
-            check_references(&mut tx, tenant, &post.draft, faults).await?;
+            let accounts = check(&caller, &mut tx, &mut post, wish, faults).await?;
+            let texts = match early {
+                Some(texts) => texts,
+                None => post.texts()?,
+            };
             place(&mut tx, tenant, &post).await?;
             posts::insert(&mut tx, tenant, &post, &texts).await?;
+            publishing::plan(&mut tx, tenant, &post, &accounts, caller.now()).await?;
             let change = Change {
                 action: "post.created",
                 resource: "post",
@@ -162,9 +178,10 @@ pub(crate) async fn create(
                 after: Some(&texts.json),
             };
             caller.record(&mut tx, change).await?;
-            Ok(answer)
+            Ok(Answer::written(wrap(&texts.json)).with_tag())
         })
         .await?;
+    caller.app().engine.ring();
     Ok(Either::First(created))
 }
 
@@ -181,6 +198,7 @@ fn compose(caller: &Caller, tenant: &Tenant, new: NewPost) -> (Post, Faults) {
     };
     draft.set_media(new.media_url.map(Some), new.media.map(|list| Some(list.0)), &mut faults);
     let scheduled_at = new.scheduled_at.map(|at| at.0);
+    refuse_two_times(new.schedule, scheduled_at.is_some(), &mut faults);
     let post = Post {
         id: PostId::new(now),
         brand: tenant.brand().clone(),
@@ -200,33 +218,54 @@ fn resting_status(scheduled: bool) -> PostStatus {
     if scheduled { PostStatus::Scheduled } else { PostStatus::Draft }
 }
 
-/// Looks up what the draft refers to, and tells everything that is wrong in one answer.
-async fn check_references(
+/// Looks up what the post refers to, finds its slot, and tells everything that is wrong in one
+/// answer. Returns the accounts it goes to.
+async fn check(
+    caller: &Caller,
     conn: &mut Conn,
-    tenant: &Tenant,
-    draft: &Draft,
+    post: &mut Post,
+    wish: Option<Plan>,
     mut faults: Faults,
-) -> Result<(), Problem> {
-    for (field, path) in draft.storage_paths() {
+) -> Result<Vec<Account>, Problem> {
+    let tenant = caller.tenant()?;
+    for (field, path) in post.draft.storage_paths() {
         if media::find_asset(conn, tenant, path).await?.is_none() {
             let message = "there is no such asset in this brand's media library";
             faults.add_field(field, "media_not_found", message);
         }
     }
-    for index in 0..draft.targets.len() {
-        // Accounts cannot be connected yet, so no connection can be meant.
-        let message = "there is no such connection in this brand";
-        faults.add_field(
-            format!("targets[{index}].connection_id"),
-            "connection_not_found",
-            message,
-        );
+    let planned = wish.is_some() || post.status == PostStatus::Scheduled;
+    let app = caller.app();
+    let draft = &post.draft;
+    let accounts =
+        publishing::check_targets(app, conn, tenant, draft, planned, &mut faults).await?;
+    if !faults.is_empty() {
+        return Err(Problem::invalid(faults.into_vec()));
     }
-    if faults.is_empty() { Ok(()) } else { Err(Problem::invalid(faults.into_vec())) }
+    if wish == Some(Plan::NextSlot) {
+        take_slot(caller, conn, post).await?;
+    }
+    Ok(accounts)
+}
+
+async fn take_slot(caller: &Caller, conn: &mut Conn, post: &mut Post) -> Result<(), Problem> {
+    let (_, slot) = schedule::find_slot(conn, caller.tenant()?, caller.now()).await?;
+    let detail = "Add slots to the schedule settings, or give scheduled_at instead.";
+    let slot = slot.ok_or_else(|| Problem::new(Code::NoFreeSlot, detail))?;
+    post.scheduled_at = Some(slot);
+    post.status = PostStatus::Scheduled;
+    Ok(())
+}
+
+fn refuse_two_times(wish: Option<Plan>, given: bool, faults: &mut Faults) {
+    if wish.is_some() && given {
+        let message = "give either scheduled_at or schedule, not both";
+        faults.add_field("schedule", "conflict", message);
+    }
 }
 
 /// Makes sure that the post's folder exists.
-async fn place(tx: &mut campanile_store::Tx, tenant: &Tenant, post: &Post) -> Result<(), Problem> {
+async fn place(tx: &mut Tx, tenant: &Tenant, post: &Post) -> Result<(), Problem> {
     if let Some(path) = &post.folder_path
         && let Ok(path) = FolderPath::parse(path)
     {
@@ -250,17 +289,19 @@ pub(crate) async fn update(
             let before = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
             let before_json = before.to_json()?;
             caller.expect_tag(&answer::etag(wrap(&before_json).as_bytes()))?;
-            if changes.action.is_some() {
-                return Err(Problem::new(
-                    Code::NotYetAvailable,
-                    "Publishing arrives with a later version; nothing was changed.",
-                ));
+            let (wish, publishes) = (changes.schedule, changes.action.is_some());
+            let replans = rewrites(&changes);
+            if replans {
+                publishing::expect_idle(&mut tx, tenant, &before).await?;
             }
-            let (after, faults) = apply(&caller, before.clone(), changes)?;
-            check_references(&mut tx, tenant, &after.draft, faults).await?;
+            let (mut after, faults) = apply(&caller, before.clone(), changes)?;
+            let accounts = check(&caller, &mut tx, &mut after, wish, faults).await?;
             place(&mut tx, tenant, &after).await?;
             let texts = after.texts()?;
             posts::update(&mut tx, tenant, &before, &after, &texts).await?;
+            if replans && !publishes {
+                publishing::plan(&mut tx, tenant, &after, &accounts, caller.now()).await?;
+            }
             let change = Change {
                 action: "post.updated",
                 resource: "post",
@@ -269,20 +310,47 @@ pub(crate) async fn update(
                 after: Some(&texts.json),
             };
             caller.record(&mut tx, change).await?;
+            if publishes {
+                let job = publishing::queue_now(&caller, &mut tx, &after).await?;
+                return queued_answer(&mut tx, tenant, &id, job).await;
+            }
             Ok(Answer::written(wrap(&texts.json)).with_tag())
         })
         .await
+        .inspect(|_| caller.app().engine.ring())
 }
 
-fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post, Faults), Problem> {
-    let mut faults = Faults::new(caller.now());
-    let rewrites = changes.content.is_some()
+/// The post as it is now, and the job that was queued for it.
+async fn queued_answer(
+    tx: &mut Tx,
+    tenant: &Tenant,
+    id: &PostId,
+    job: Job,
+) -> Result<Answer<PostBody>, Problem> {
+    let post = posts::find_json(tx, tenant, id).await?.ok_or_else(Problem::not_found)?;
+    let job = schedule::one_view(tx, tenant, job).await?;
+    let job = serde_json::to_string(&job).map_err(Problem::internal)?;
+    let body = ["{\"post\":", &post, ",\"publish_job\":", &job, "}"].concat();
+    Ok(Answer::written(body))
+}
+
+/// Whether what is published, or when, is to change.
+fn rewrites(changes: &PostChanges) -> bool {
+    changes.content.is_some()
         || changes.targets.is_some()
         || changes.media_url.is_some()
         || changes.media.is_some()
         || changes.scheduled_at.is_some()
-        || changes.videohost.is_some();
-    if rewrites && is_out(post.status) {
+        || changes.schedule.is_some()
+        || changes.videohost.is_some()
+        || changes.action.is_some()
+}
+
+fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post, Faults), Problem> {
+    let mut faults = Faults::new(caller.now());
+    refuse_two_times(changes.schedule, changes.scheduled_at.is_some(), &mut faults);
+    let publishes_again = changes.action.is_some() && !changes_content(&changes);
+    if rewrites(&changes) && !publishes_again && is_out(post.status) {
         return Err(Problem::new(
             Code::PostBusy,
             "Only its tags and folder can be changed now; create a new post for new content.",
@@ -313,6 +381,14 @@ fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post,
     Ok((post, faults))
 }
 
+fn changes_content(changes: &PostChanges) -> bool {
+    changes.content.is_some()
+        || changes.targets.is_some()
+        || changes.media_url.is_some()
+        || changes.media.is_some()
+        || changes.videohost.is_some()
+}
+
 /// Whether the world may have seen the post already.
 fn is_out(status: PostStatus) -> bool {
     match status {
@@ -335,6 +411,11 @@ pub(crate) async fn remove(
             let post = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
             let before = post.to_json()?;
             caller.expect_tag(&answer::etag(wrap(&before).as_bytes()))?;
+            if let Some(job) = jobs::find_live(&mut tx, tenant, &id).await?
+                && jobs::orphan(&mut tx, tenant, &job).await? != Changed::Yes
+            {
+                return Err(publishing::in_progress());
+            }
             posts::delete(&mut tx, tenant, &post).await?;
             let change = Change {
                 action: "post.deleted",

@@ -151,7 +151,7 @@ fn every_kind(lab: &Lab) -> Vec<(&'static str, Reply)> {
         ("415", lab.post("/posts").key(&lab.key).body("x").send().expect(415)),
         ("422", lab.get("/posts?limit=0").key(&lab.key).send().expect(422)),
         ("431", lab.get("/posts").header("x", "a".repeat(20_000)).send().expect(431)),
-        ("501", lab.get("/schedule").key(&lab.key).send().expect(501)),
+        ("501", lab.get("/analytics").key(&lab.key).send().expect(501)),
     ]
 }
 

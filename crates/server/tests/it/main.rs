@@ -62,6 +62,7 @@ mod peer;
 mod post_lists;
 #[cfg(test)]
 mod posts;
+mod publishing;
 #[cfg(test)]
 mod races;
 #[cfg(test)]

@@ -355,7 +355,7 @@ both! {
         };
 
         let refused = now(&writer).expect_problem(403, "insufficient_scope");
-        now(&publisher).expect_problem(501, "not_yet_available");
+        expect_faults(now(&publisher), &[("targets", "required")]);
 
         assert_eq!(refused.json["required_scopes"], json!(["posts:publish"]));
         assert_eq!(refused.json["granted_scopes"], json!(["posts:write"]));

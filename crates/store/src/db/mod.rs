@@ -96,6 +96,11 @@ impl Db {
         }
     }
 
+    /// Whether other processes may use the store at the same time.
+    pub fn is_shared(&self) -> bool {
+        self.dialect() == Dialect::Postgres
+    }
+
     /// Goes up with every committed change to users, brands, keys and sessions, before the
     /// answer to that change leaves. SQLite has one process, which knows; PostgreSQL is asked.
     pub async fn identity_epoch(&self) -> Result<u64> {

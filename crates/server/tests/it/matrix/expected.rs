@@ -107,8 +107,19 @@ fn handled(variant: &Variant, brand: Brand) -> Expected {
         ("POST", "/posts" | "/media-library") if malformed => invalid,
         ("POST", "/posts" | "/media-library") => Expected::hidden(422, "validation_failed"),
         ("DELETE", "/keys/:id") if variant.subject == Subject::Own => Expected::good(200),
-        (_, "/posts/:id" | "/keys/:id") if own => Expected::good(200),
-        (_, "/posts/:id" | "/keys/:id") => Expected::hidden(404, "not_found"),
+        (_, "/posts/:id/publish-now") if own => Expected::good(202),
+        (_, "/posts/:id" | "/keys/:id" | "/schedule/:id") if own => Expected::good(200),
+        (_, "/posts/:id" | "/posts/:id/publish-now" | "/keys/:id" | "/schedule/:id") => {
+            Expected::hidden(404, "not_found")
+        }
+        ("POST", "/connections/:platform") => match variant.subject {
+            Subject::Own => Expected::good(201),
+            // Another platform that exists, but nothing that it could be connected with.
+            Subject::Foreign => invalid,
+            _ => Expected::hidden(404, "not_found"),
+        },
+        ("DELETE", "/connections/:platform") if own => Expected::good(200),
+        ("DELETE", "/connections/:platform") => Expected::hidden(404, "not_found"),
         ("PATCH" | "DELETE", "/media-library" | "/content-folders") if own => Expected::good(200),
         ("PATCH" | "DELETE", "/media-library" | "/content-folders") if malformed => invalid,
         ("PATCH" | "DELETE", "/media-library" | "/content-folders") => {

@@ -103,6 +103,29 @@ impl World<'_> {
             ("PUT", "/settings") => json!({ "profile": { "name": "Owner" } }),
             ("PUT", "/settings/password") => json!({}),
             ("POST", "/keys") => json!({ "name": "made", "scopes": ["posts:read"] }),
+            ("PATCH", "/schedule/:id") => {
+                path = path.replace(":id", &thing(client));
+                json!({ "scheduled_at": "2030-06-01T09:00:00Z" })
+            }
+            ("DELETE", "/schedule/attempts") => {
+                path = format!("{path}?scope=failed");
+                Value::Null
+            }
+            ("POST", "/connections/:platform") => {
+                path = path.replace(":platform", &thing(client));
+                match subject {
+                    Subject::Own => json!({ "handle": format!("made{number}") }),
+                    _ => json!({}),
+                }
+            }
+            ("DELETE", "/connections/:platform") => {
+                let (platform, connection) = match subject {
+                    Subject::Own | Subject::Foreign => ("sandbox".to_owned(), thing(client)),
+                    _ => (thing(client), self.own.connection.clone()),
+                };
+                path = format!("/connections/{platform}?connection_id={connection}");
+                Value::Null
+            }
             (method, named) if named.contains(':') => {
                 let thing = thing(client);
                 path = path.replace(":id", &thing).replace(":platform", &thing);
@@ -123,8 +146,15 @@ impl World<'_> {
             ("POST", "/posts" | "/media-library") => "picture",
             (_, "/media-library") => "media",
             (_, "/content-folders") => "folder",
-            (_, "/posts/:id" | "/posts/:id/publish-now") => "post",
+            (_, "/posts/:id/publish-now") => "publishable",
+            (_, "/posts/:id") => "post",
             (_, "/keys/:id") => "key",
+            (_, "/schedule/:id") => "job",
+            ("DELETE", "/connections/:platform")
+                if matches!(case.variant.subject, Subject::Own | Subject::Foreign) =>
+            {
+                "connection"
+            }
             (_, path) if path.contains(":platform") => "platform",
             _ => "other",
         };
@@ -140,8 +170,11 @@ impl World<'_> {
             "picture" => things.picture.clone(),
             "media" => things.media.clone(),
             "folder" => things.folder.clone(),
-            "post" => things.post.clone(),
+            "post" | "publishable" => things.post.clone(),
             "key" => things.key.clone(),
+            "job" => things.job.clone(),
+            "connection" => things.connection.clone(),
+            "platform" if case.variant.subject == Subject::Own => "sandbox".to_owned(),
             "platform" => "mastodon".to_owned(),
             _ => "job_01hf7yat00000000000000000a".to_owned(),
         }
@@ -157,6 +190,23 @@ impl World<'_> {
         };
         match kind {
             "post" => text(&send("/posts", all, json!({}))["post"]["id"]).to_owned(),
+            "publishable" => {
+                let targets = json!([{ "connection_id": self.own.connection }]);
+                let post = json!({ "content": "ready", "targets": targets });
+                text(&send("/posts", all, post)["post"]["id"]).to_owned()
+            }
+            "job" => {
+                let post = json!({ "scheduled_at": "2030-01-01T09:00:00Z" });
+                let post = text(&send("/posts", all, post)["post"]["id"]).to_owned();
+                let path = format!("{BASE_PATH}/schedule?post_id={post}");
+                let jobs = client.call(&Request::new("GET", &path).key(all)).expect(200).json;
+                text(&jobs["publish_jobs"][0]["id"]).to_owned()
+            }
+            "connection" => {
+                let body = json!({ "handle": format!("fresh{number}") });
+                let made = send("/connections/sandbox", all, body);
+                text(&made["connection"]["id"]).to_owned()
+            }
             "folder" => {
                 let path = format!("fresh/{number}");
                 send(
@@ -191,6 +241,7 @@ impl World<'_> {
             "folder" => "never/made".to_owned(),
             "platform" => "nowhere".to_owned(),
             "other" => format!("job_{body}"),
+            "publishable" => format!("post_{body}"),
             kind => format!("{kind}_{body}"),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::AtomicU32,
 };
 
-use campanile_model::time::SECOND;
+use campanile_model::time::{DAY, SECOND};
 use serde_json::{Value, json};
 
 use crate::{
@@ -44,6 +44,8 @@ pub(super) struct Things {
     /// In the library.
     pub(super) picture: String,
     pub(super) folder: String,
+    pub(super) connection: String,
+    pub(super) job: String,
 }
 
 impl<'lab> World<'lab> {
@@ -82,7 +84,9 @@ impl<'lab> World<'lab> {
 
         let mut canaries = vec![CANARY.to_owned(), neighbour.user_id.clone()];
         canaries.push(text(&neighbour.whoami["workspace"]["id"]).to_owned());
-        canaries.extend([&foreign.post, &foreign.key, &foreign.media].map(String::clone));
+        let theirs =
+            [&foreign.post, &foreign.key, &foreign.media, &foreign.connection, &foreign.job];
+        canaries.extend(theirs.map(String::clone));
         let brands = [
             ("own", caller.brand_id.clone()),
             ("second", text(&second["brand"]["id"]).to_owned()),
@@ -116,6 +120,8 @@ impl<'lab> World<'lab> {
             "/content-folders?scope=media",
             "/brands",
             "/settings",
+            "/connections",
+            "/schedule",
         ];
         let key = &self.neighbour.key;
         let mut seen =
@@ -159,7 +165,17 @@ fn things(lab: &Lab, tenant: &Tenant, session: &str, mark: &str, folder: &str) -
         "storage_path": picture, "name": mark, "tags": [mark], "folder_path": folder
     });
     let item = send("/media-library", item);
+    let connection = send("/connections/sandbox", json!({ "handle": mark }));
+    let connection = text(&connection["connection"]["id"]).to_owned();
+    let planned = json!({
+        "content": format!("{mark} planned"), "scheduled_at": from_now(lab, 1000 * DAY),
+        "targets": [{ "connection_id": connection }],
+    });
+    send("/posts", planned);
+    let jobs = lab.get("/schedule").key(&tenant.key).send().expect(200).json;
     Things {
+        connection,
+        job: text(&jobs["publish_jobs"][0]["id"]).to_owned(),
         post: text(&post["post"]["id"]).to_owned(),
         key: new_key(lab, session, mark, "posts:read").0,
         media: text(&item["item"]["id"]).to_owned(),

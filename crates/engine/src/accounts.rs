@@ -1,0 +1,193 @@
+//! Connected accounts in use: their secrets, who is busy with them, and how long they rest.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use campanile_connect::platforms::{Account, Platform, Secret};
+use campanile_model::{
+    ids::ConnectionId,
+    publish::{Class, Failure},
+    time::{MINUTE, Millis, SECOND},
+};
+use campanile_store::{StoreError, connections, connections::Connection, outbox};
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use zeroize::Zeroizing;
+
+use crate::Engine;
+
+/// Encrypts secrets for one row, and opens them again.
+pub trait Keeper: Send + Sync {
+    fn seal(&self, context: &str, plain: &[u8]) -> Result<Vec<u8>, String>;
+    fn open(&self, context: &str, sealed: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// What is known of accounts besides their rows.
+pub struct Accounts {
+    keeper: Arc<dyn Keeper>,
+    known: Mutex<HashMap<ConnectionId, Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    places: Option<Arc<Semaphore>>,
+    /// The platform wants to be left alone until then.
+    rests_until: Millis,
+    /// When a late post of the account was last started.
+    caught_up_at: Millis,
+}
+
+/// Late posts of one account start so far apart at least: an outage must not end in a flood.
+const CATCH_UP_GAP: Millis = 2 * SECOND;
+
+/// Whoever renews a secret has so long.
+const RENEWAL: Millis = MINUTE;
+
+/// The place in the store that a secret belongs to: it opens nowhere else.
+pub fn context(connection: &Connection) -> String {
+    format!("connections|secret|{}|{}", connection.brand, connection.id)
+}
+
+impl Accounts {
+    pub fn new(keeper: Arc<dyn Keeper>) -> Self {
+        Self { keeper, known: Mutex::default() }
+    }
+
+    pub fn seal(&self, connection: &Connection, secret: &Secret) -> Result<Vec<u8>, String> {
+        self.keeper.seal(&context(connection), secret.0.as_bytes())
+    }
+
+    pub fn open(&self, connection: &Connection) -> Result<(Account, Secret), Failure> {
+        let damaged = |why: String| Failure::new(Class::Auth, "secret_unreadable", why);
+        let plain = self.keeper.open(&context(connection), &connection.secret).map_err(damaged)?;
+        let text = String::from_utf8(plain).map_err(|error| damaged(error.to_string()))?;
+        let account = Account {
+            remote_id: connection.remote_id.clone(),
+            handle: connection.handle.clone(),
+            server: connection.server.clone(),
+            details: serde_json::from_str(&connection.details).unwrap_or_default(),
+        };
+        Ok((account, Secret(Zeroizing::new(text))))
+    }
+
+    /// The places of an account: so many of its posts may be on their way at once.
+    pub(crate) fn places(&self, id: &ConnectionId, at_once: usize) -> Arc<Semaphore> {
+        self.with(id, |known| {
+            known.places.get_or_insert_with(|| Arc::new(Semaphore::new(at_once))).clone()
+        })
+    }
+
+    pub(crate) fn try_enter(
+        &self,
+        id: &ConnectionId,
+        at_once: usize,
+    ) -> Option<OwnedSemaphorePermit> {
+        self.places(id, at_once).try_acquire_owned().ok()
+    }
+
+    /// Leaves the account alone for a while: it asked for that.
+    pub(crate) fn rest(&self, id: &ConnectionId, until: Millis) {
+        self.with(id, |known| known.rests_until = known.rests_until.max(until));
+    }
+
+    /// When the account may be used next. A late post also keeps its distance to the one before.
+    pub(crate) fn free_at(&self, id: &ConnectionId, late: bool, now: Millis) -> Millis {
+        self.with(id, |known| {
+            let mut free = known.rests_until;
+            if late {
+                free = free.max(known.caught_up_at + CATCH_UP_GAP);
+                if free <= now {
+                    known.caught_up_at = now;
+                }
+            }
+            free
+        })
+    }
+
+    fn with<T>(&self, id: &ConnectionId, act: impl FnOnce(&mut Known) -> T) -> T {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        act(known.entry(id.clone()).or_default())
+    }
+}
+
+/// What came of renewing a secret.
+pub(crate) enum Renewal {
+    /// There is a newer one in the store, ours or somebody else's.
+    Renewed,
+    Failed(Failure),
+}
+
+/// Renews an account's secret: one at a time, and stored before anybody uses it.
+pub(crate) async fn renew(
+    engine: &Engine,
+    platform: &dyn Platform,
+    connection: &Connection,
+) -> Result<Renewal, StoreError> {
+    let now = engine.now();
+    let until = now + RENEWAL;
+    let ours = async |mut tx: campanile_store::Tx| {
+        connections::begin_renewal(&mut tx, connection, until, now).await
+    };
+    if !engine.db.write(ours).await? {
+        return Ok(wait_for_other(engine, connection).await?);
+    }
+    let (account, secret) = match engine.accounts.open(connection) {
+        Ok(opened) => opened,
+        Err(failure) => return Ok(Renewal::Failed(failure)),
+    };
+    match platform.renew(&engine.http, &account, &secret, now).await {
+        Ok(fresh) => {
+            let sealed = engine.accounts.seal(connection, &fresh).map_err(StoreError::Refused)?;
+            let keep = async |mut tx: campanile_store::Tx| {
+                connections::renew(&mut tx, connection, &sealed, engine.now()).await
+            };
+            engine.db.write(keep).await?;
+            Ok(Renewal::Renewed)
+        }
+        Err(failure) => {
+            if failure.class == Class::Auth {
+                expire(engine, connection).await?;
+            }
+            Ok(Renewal::Failed(failure))
+        }
+    }
+}
+
+/// Somebody else is renewing, or has: its result counts for us too.
+async fn wait_for_other(engine: &Engine, connection: &Connection) -> Result<Renewal, StoreError> {
+    for _ in 0..100 {
+        let mut conn = engine.db.read().await?;
+        let found = connections::find(&mut conn, &connection.brand, &connection.id).await?;
+        drop(conn);
+        match found {
+            Some(found) if found.secret_version == connection.secret_version => {
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+            _ => return Ok(Renewal::Renewed),
+        }
+    }
+    let message = "the account's token is being renewed, which takes long";
+    Ok(Renewal::Failed(Failure::new(Class::Transient, "renewal_pending", message)))
+}
+
+/// Notes that the account has to be connected again, and tells so once.
+pub(crate) async fn expire(engine: &Engine, connection: &Connection) -> Result<(), StoreError> {
+    let now = engine.now();
+    engine
+        .db
+        .write(async |mut tx| {
+            if connections::expire(&mut tx, connection, now).await? {
+                let payload = json!({
+                    "connection_id": connection.id, "platform": connection.platform,
+                    "handle": connection.handle,
+                });
+                let event = "connection.expired";
+                let (brand, id) = (&connection.brand, connection.id.as_str());
+                outbox::put(&mut tx, brand, event, id, &payload.to_string(), now).await?;
+            }
+            Ok(())
+        })
+        .await
+}

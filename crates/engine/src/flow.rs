@@ -1,0 +1,396 @@
+//! One publish, step by step: the machine says what, this does it.
+
+use std::{sync::Arc, time::Duration};
+
+use campanile_connect::platforms::{Access, Account, Draft, Operation, Platform, Secret};
+use campanile_machine::{Answer, Effect, Ended, Event, Moment, Rules, Sight, Step, next};
+use campanile_model::{
+    post,
+    publish::{Class, Failure, Safety, Stage},
+    time::Millis,
+};
+use campanile_store::{
+    StoreError,
+    connections::Connection,
+    publish::{Entry, queue},
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{
+    Engine, LEASE,
+    accounts::{self, Renewal},
+    chance, crash, draft, operation,
+    scribe::{Note, Scribe, Stored},
+};
+
+/// A lease is made longer so often while something takes its time.
+const RENEW_LEASE_EVERY: Duration = Duration::from_millis((LEASE / 4) as u64);
+
+/// An entry in a runner's hands.
+pub(crate) struct Work {
+    pub(crate) entry: Entry,
+    pub(crate) document: Option<String>,
+    pub(crate) late_window: Millis,
+    /// What the last stored step wants done; `None` when the flow has yet to be told that it
+    /// was taken up.
+    pub(crate) effect: Option<Effect>,
+    /// Its place among those who use the account.
+    pub(crate) place: Option<OwnedSemaphorePermit>,
+}
+
+/// An account that can be used.
+struct Opened {
+    platform: Arc<dyn Platform>,
+    connection: Connection,
+    account: Account,
+    secret: Secret,
+}
+
+pub(crate) struct Flowing {
+    engine: Arc<Engine>,
+    scribe: Scribe,
+    work: Work,
+    opened: Option<Opened>,
+}
+
+/// Goes on with an entry until it ends, waits, or is taken away.
+pub(crate) async fn drive(engine: Arc<Engine>, scribe: Scribe, work: Work) {
+    let name = work.entry.name.clone();
+    let flowing = Flowing { engine, scribe, work, opened: None };
+    if let Err(error) = flowing.run().await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, job = %name.job, "publishing paused; it goes on when its lease ends");
+    }
+}
+
+impl Flowing {
+    async fn run(mut self) -> Result<(), StoreError> {
+        self.wait_for_place().await?;
+        let mut effect = match self.work.effect {
+            Some(effect) => Some(effect),
+            None => {
+                // How the flow goes on after a crash depends on the account.
+                let _ = self.open().await?;
+                self.advance(Event::Claimed, None).await
+            }
+        };
+        while let Some(wanted) = effect {
+            effect = match wanted {
+                Effect::Prepare => self.prepare().await?,
+                Effect::Call => self.call().await?,
+                Effect::Read => self.read().await?,
+                Effect::Renew => self.renew().await?,
+                Effect::Wait | Effect::Finish | Effect::Nothing => None,
+            };
+        }
+        Ok(())
+    }
+
+    async fn wait_for_place(&mut self) -> Result<(), StoreError> {
+        let (None, Some(connection)) = (&self.work.place, &self.work.entry.connection) else {
+            return Ok(());
+        };
+        let Some(platform) = self.engine.platforms.find(&self.work.entry.platform) else {
+            return Ok(());
+        };
+        let places = self.engine.accounts.places(connection, platform.about().at_once);
+        let place = self.holding(places.acquire_owned()).await?;
+        self.work.place = place.and_then(Result::ok);
+        Ok(())
+    }
+
+    /// Waits for something, and keeps the lease meanwhile. `None` when the lease was lost.
+    async fn holding<T>(&self, doing: impl Future<Output = T>) -> Result<Option<T>, StoreError> {
+        tokio::pin!(doing);
+        loop {
+            match tokio::time::timeout(RENEW_LEASE_EVERY, &mut doing).await {
+                Ok(done) => return Ok(Some(done)),
+                Err(_) => {
+                    let until = self.engine.now() + LEASE;
+                    let entry = &self.work.entry;
+                    let extend = async |mut tx: campanile_store::Tx| {
+                        queue::extend(&mut tx, entry, until).await
+                    };
+                    if !self.engine.db.write(extend).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores the step that follows from an event, and says what is to be done then. `None` when
+    /// the entry is in other hands by now.
+    async fn advance(&mut self, event: Event, frozen: Option<String>) -> Option<Effect> {
+        loop {
+            let now = self.engine.now();
+            let rules = self.rules();
+            let moment = Moment { now, chance: chance() };
+            let step = next(&self.work.entry.flow, event.clone(), &rules, moment);
+            let effect = step.effect;
+            let note = self.note(step, frozen.clone(), now);
+            let entry = note.entry.clone();
+            match self.scribe.write(note).await {
+                Stored::Yes => {
+                    self.work.entry = entry;
+                    return Some(effect);
+                }
+                Stored::CancelAsked => self.work.entry.flow.cancel = true,
+                Stored::Lost => return None,
+            }
+        }
+    }
+
+    fn note(&self, step: Step, frozen: Option<String>, now: Millis) -> Note {
+        let mut entry = self.work.entry.clone();
+        apply(&mut entry, &step);
+        if frozen.is_some() {
+            entry.frozen = frozen;
+        }
+        let wake_at = match step.effect {
+            Effect::Wait | Effect::Finish => step.flow.next_at,
+            _ => now + LEASE,
+        };
+        Note { entry, ended: step.ended, effect: step.effect, wake_at, now }
+    }
+
+    fn rules(&self) -> Rules {
+        let safety = self.opened.as_ref().map(|opened| opened.platform.safety(&opened.account));
+        // An account that is gone cannot be read.
+        Rules { safety: safety.unwrap_or(Safety::Nothing), late_window: self.work.late_window }
+    }
+
+    /// Loads the account, or says why it cannot be used.
+    async fn open(&mut self) -> Result<Result<(), Failure>, StoreError> {
+        if self.opened.is_some() {
+            return Ok(Ok(()));
+        }
+        let gone =
+            |code: &str, message: &str| Ok(Err(Failure::new(Class::MissingContent, code, message)));
+        if self.work.entry.connection.is_none() {
+            return gone("no_targets", "the post names no account to publish to");
+        }
+        let mut conn = self.engine.db.read().await?;
+        let connection = queue::connection(&mut conn, &self.work.entry).await?;
+        drop(conn);
+        let Some(connection) = connection else {
+            return gone("connection_gone", "the account is not connected any more");
+        };
+        let Some(platform) = self.engine.platforms.find(&connection.platform).cloned() else {
+            return gone("platform_gone", "this version does not know the account's platform");
+        };
+        match self.engine.accounts.open(&connection) {
+            Ok((account, secret)) => {
+                self.work.entry.platform.clone_from(&connection.platform);
+                self.opened = Some(Opened { platform, connection, account, secret });
+                Ok(Ok(()))
+            }
+            Err(failure) => Ok(Err(failure)),
+        }
+    }
+
+    async fn prepare(&mut self) -> Result<Option<Effect>, StoreError> {
+        let outcome = match self.holding_prepare().await? {
+            None => return Ok(None),
+            Some(outcome) => outcome,
+        };
+        crash::point("prepared");
+        Ok(match outcome {
+            Ok(frozen) => self.advance(Event::Prepared, Some(frozen)).await,
+            Err(failure) => self.failed(failure, Event::PrepareFailed).await?,
+        })
+    }
+
+    async fn holding_prepare(&mut self) -> Result<Option<Result<String, Failure>>, StoreError> {
+        if let Err(failure) = self.open().await? {
+            return Ok(Some(Err(failure)));
+        }
+        if let Err(failure) = self.renew_in_time().await? {
+            return Ok(Some(Err(failure)));
+        }
+        let draft = match self.draft().await? {
+            Ok(draft) => draft,
+            Err(failure) => return Ok(Some(Err(failure))),
+        };
+        let Some(opened) = &self.opened else { return Ok(None) };
+        if let Some(failure) = refusal(opened, &draft) {
+            return Ok(Some(Err(failure)));
+        }
+        let entry = &self.work.entry;
+        let key = operation::key(entry);
+        let operation = Operation {
+            key: &key,
+            due: entry.flow.due,
+            part: entry.flow.part,
+            previous: &entry.receipts,
+            earlier: entry.frozen.as_deref(),
+        };
+        if let Some(frozen) = opened.platform.freeze(&opened.account, &draft, &operation) {
+            return Ok(Some(Ok(frozen)));
+        }
+        let access = self.access(opened);
+        self.holding(opened.platform.prepare(&access, &draft, &operation)).await
+    }
+
+    fn access<'a>(&'a self, opened: &'a Opened) -> Access<'a> {
+        Access {
+            http: &self.engine.http,
+            blobs: &self.engine.blobs,
+            account: &opened.account,
+            secret: &opened.secret,
+            now: self.engine.now(),
+        }
+    }
+
+    /// What the account gets: frozen the first time, and the same ever after.
+    async fn draft(&mut self) -> Result<Result<Draft, Failure>, StoreError> {
+        let damaged = |error: serde_json::Error| StoreError::Refused(error.to_string());
+        let missing = |code: &str, message: String| {
+            Ok(Err(Failure::new(Class::MissingContent, code, message)))
+        };
+        if let Some(draft) = &self.work.entry.draft {
+            return Ok(Ok(serde_json::from_str(draft).map_err(damaged)?));
+        }
+        let Some(document) = &self.work.document else {
+            return missing("post_gone", "the post was deleted".to_owned());
+        };
+        let post: post::Draft = serde_json::from_str(document).map_err(damaged)?;
+        let connection = self.work.entry.connection.as_ref();
+        let Some(target) = connection.and_then(|id| draft::target(&post, id)) else {
+            return missing(
+                "target_gone",
+                "the post does not name the account any more".to_owned(),
+            );
+        };
+        let mut conn = self.engine.db.read().await?;
+        let brand = &self.work.entry.name.brand;
+        let (draft, lost) = draft::compose(&mut conn, brand, &post, target).await?;
+        drop(conn);
+        if let Some(path) = lost.first() {
+            return missing("media_gone", format!("{} is gone", path.as_str()));
+        }
+        self.work.entry.draft = Some(serde_json::to_string(&draft).map_err(damaged)?);
+        self.work.entry.flow.parts = draft.parts();
+        Ok(Ok(draft))
+    }
+
+    async fn call(&mut self) -> Result<Option<Effect>, StoreError> {
+        let answer = {
+            let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
+                return Ok(None);
+            };
+            let access = self.access(opened);
+            crash::point("before-call");
+            let answer = opened.platform.publish(&access, frozen).await;
+            crash::point("after-call");
+            answer
+        };
+        crash::point("before-outcome");
+        let effect = match answer {
+            Answer::Refused(failure) => {
+                let event = |failure| Event::Answered(Answer::Refused(failure));
+                self.failed(failure, event).await?
+            }
+            answer => self.advance(Event::Answered(answer), None).await,
+        };
+        crash::point("after-outcome");
+        Ok(effect)
+    }
+
+    async fn read(&mut self) -> Result<Option<Effect>, StoreError> {
+        let sight = match self.open().await? {
+            Err(failure) => Some(Sight::Unknowable(failure)),
+            Ok(()) => self.look().await?,
+        };
+        match sight {
+            Some(sight) => Ok(self.advance(Event::Saw(sight), None).await),
+            None => Ok(None),
+        }
+    }
+
+    async fn look(&mut self) -> Result<Option<Sight>, StoreError> {
+        if let Err(failure) = self.renew_in_time().await? {
+            return Ok(Some(Sight::Unreadable(failure)));
+        }
+        let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
+            let message = "what the call said is not known any more";
+            let failure = Failure::new(Class::Ambiguous, "not_frozen", message);
+            return Ok(Some(Sight::Unknowable(failure)));
+        };
+        let access = self.access(opened);
+        self.holding(opened.platform.find(&access, frozen)).await
+    }
+
+    /// Renews a secret that is about to expire.
+    async fn renew_in_time(&mut self) -> Result<Result<(), Failure>, StoreError> {
+        let Some(opened) = &self.opened else { return Ok(Ok(())) };
+        let last = opened.platform.renew_before(&opened.secret);
+        if last.is_none_or(|last| self.engine.now() < last) {
+            return Ok(Ok(()));
+        }
+        self.renew_secret().await
+    }
+
+    async fn renew_secret(&mut self) -> Result<Result<(), Failure>, StoreError> {
+        let Some(opened) = self.opened.take() else { return Ok(Ok(())) };
+        let renewing = accounts::renew(&self.engine, &*opened.platform, &opened.connection);
+        match self.holding(renewing).await?.transpose()? {
+            Some(Renewal::Renewed) | None => self.open().await,
+            Some(Renewal::Failed(failure)) => Ok(Err(failure)),
+        }
+    }
+
+    async fn renew(&mut self) -> Result<Option<Effect>, StoreError> {
+        Ok(match self.renew_secret().await? {
+            Ok(()) => self.advance(Event::Renewed, None).await,
+            Err(failure) => self.failed(failure, Event::RenewFailed).await?,
+        })
+    }
+
+    /// A failure may concern the account as well as the post.
+    async fn failed(
+        &mut self,
+        failure: Failure,
+        event: impl FnOnce(Failure) -> Event,
+    ) -> Result<Option<Effect>, StoreError> {
+        let rests_until = failure.retry_at.filter(|_| failure.class == Class::RateLimited);
+        if let (Some(until), Some(id)) = (rests_until, &self.work.entry.connection) {
+            self.engine.accounts.rest(id, until);
+        }
+        let auth = failure.class == Class::Auth;
+        let effect = self.advance(event(failure), None).await;
+        if auth
+            && effect == Some(Effect::Finish)
+            && let Some(opened) = &self.opened
+        {
+            accounts::expire(&self.engine, &opened.connection).await?;
+        }
+        Ok(effect)
+    }
+}
+
+/// Puts what a step says into the entry.
+pub(crate) fn apply(entry: &mut Entry, step: &Step) {
+    match &step.ended {
+        Some(Ended::Published(receipt)) => {
+            entry.receipts.push(receipt.clone());
+            entry.failure = None;
+            if step.flow.stage != Stage::Published {
+                // The next part says something else.
+                entry.frozen = None;
+            }
+        }
+        Some(Ended::Failed { failure, .. }) => entry.failure = Some(failure.clone()),
+        None => {}
+    }
+    entry.flow = step.flow.clone();
+}
+
+/// Limits may have changed since the post was planned.
+fn refusal(opened: &Opened, draft: &Draft) -> Option<Failure> {
+    let breaches = opened.platform.check(&opened.account, draft);
+    let first = breaches.first()?;
+    let all: Vec<_> =
+        breaches.iter().map(|breach| format!("{}: {}", breach.field, breach.message)).collect();
+    Some(Failure::new(Class::Rejected, first.code, all.join("; ")))
+}

@@ -1,0 +1,292 @@
+//! Takes up what is due, in fair shares, and wakes up in time for what comes next.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use campanile_machine::{Effect, Event, Moment, Rules, next};
+use campanile_model::{
+    ids::BrandId,
+    publish::{Safety, Stage},
+    settings::Schedule,
+    time::{HOUR, Millis},
+};
+use campanile_store::{
+    StoreError, Tx,
+    publish::queue::{self, Due},
+};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+
+use crate::{
+    Engine, LEASE, chance, crash,
+    flow::{self, Work},
+    scribe::{Note, Scribe, write_note},
+};
+
+/// So many entries are in hand at once, and so many of them may be one brand's.
+const MOST: usize = 512;
+const MOST_OF_A_BRAND: usize = 128;
+const LARGEST_CLAIM: usize = 128;
+
+/// The runner looks at least so often, whatever happened to those who should have woken it.
+const FLOOR: Duration = Duration::from_millis(250);
+
+/// Publishes until `stop` resolves; then finishes what is in hand, within reason.
+pub async fn run(engine: Arc<Engine>, stop: impl Future<Output = ()>) {
+    let runner = Arc::new(Runner::new(engine));
+    runner.recover().await;
+    tokio::pin!(stop);
+    loop {
+        let pause = runner.round().await;
+        tokio::select! {
+            () = &mut stop => break,
+            () = runner.engine.bell.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    runner.finish().await;
+}
+
+/// Publishes what is due now, and returns when that is done; says how many entries that were.
+pub async fn run_once(engine: &Arc<Engine>) -> usize {
+    let runner = Arc::new(Runner::new(engine.clone()));
+    let mut taken_up = 0;
+    loop {
+        match runner.claim(LARGEST_CLAIM).await {
+            Ok(0) => break,
+            Ok(found) => taken_up += found,
+            Err(error) => {
+                report(&error);
+                break;
+            }
+        }
+        runner.finish().await;
+    }
+    taken_up
+}
+
+struct Runner {
+    engine: Arc<Engine>,
+    scribe: Scribe,
+    in_hand: Mutex<HashMap<BrandId, usize>>,
+    freed: Notify,
+}
+
+impl Runner {
+    fn new(engine: Arc<Engine>) -> Self {
+        let scribe = Scribe::start(&engine.db);
+        Self { scribe, engine, in_hand: Mutex::default(), freed: Notify::new() }
+    }
+
+    /// On SQLite no other process can be at work: whatever is held was left by one that died.
+    async fn recover(&self) {
+        let now = self.engine.now();
+        let recovered = match self.engine.db.is_shared() {
+            true => Ok(0),
+            false => {
+                let release = async |mut tx: Tx| queue::release_all(&mut tx, now, LEASE).await;
+                self.engine.db.write(release).await
+            }
+        };
+        match recovered {
+            Ok(0) => {}
+            Ok(entries) => tracing::info!(entries, "going on with interrupted publishing"),
+            Err(error) => report(&error),
+        }
+    }
+
+    /// One look at the queue; says how long to sleep.
+    async fn round(self: &Arc<Self>) -> Duration {
+        let room = MOST.saturating_sub(self.count());
+        if room == 0 {
+            let _ = tokio::time::timeout(FLOOR, self.freed.notified()).await;
+            return Duration::ZERO;
+        }
+        let limit = room.min(LARGEST_CLAIM);
+        match self.claim(limit).await {
+            Ok(found) if found == limit => Duration::ZERO,
+            Ok(_) => self.pause().await,
+            Err(error) => {
+                report(&error);
+                FLOOR
+            }
+        }
+    }
+
+    /// Until the next entry is due, but never long: the clock may jump, a message may be lost.
+    async fn pause(&self) -> Duration {
+        let next = async { queue::next_wake(&mut self.engine.db.read().await?).await };
+        let now = self.engine.now();
+        match next.await {
+            Ok(Some(at)) if at <= now => Duration::from_millis(1),
+            Ok(Some(at)) => {
+                let pause = Duration::from_millis(at.abs_diff(now));
+                pause.min(FLOOR)
+            }
+            Ok(None) => FLOOR,
+            Err(error) => {
+                report(&error);
+                FLOOR
+            }
+        }
+    }
+
+    /// Takes entries up and sends them on their way; says how many were due.
+    async fn claim(self: &Arc<Self>, limit: usize) -> Result<usize, StoreError> {
+        let busy = self.busy_brands();
+        let now = self.engine.now();
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        let taken = self
+            .engine
+            .db
+            .write(async |mut tx| {
+                let due = queue::due(&mut tx, now, rows, &busy).await?;
+                let found = due.len();
+                let mut works = Vec::with_capacity(found);
+                for due in due {
+                    works.extend(self.take_up(&mut tx, due, now).await?);
+                }
+                Ok::<_, StoreError>((found, works))
+            })
+            .await?;
+        crash::point("claimed");
+        let (found, works) = taken;
+        for work in works {
+            let place = Place::take(self, &work.entry.name.brand);
+            let (engine, scribe) = (self.engine.clone(), self.scribe.clone());
+            tokio::spawn(async move {
+                flow::drive(engine, scribe, work).await;
+                drop(place);
+            });
+        }
+        Ok(found)
+    }
+
+    /// Takes one entry up: `None` when that already settled it.
+    async fn take_up(
+        &self,
+        tx: &mut Tx,
+        due: Due,
+        now: Millis,
+    ) -> Result<Option<Work>, StoreError> {
+        let Due { mut entry, document, schedule } = due;
+        let late_window = late_window(&schedule);
+        queue::take(tx, &mut entry).await?;
+        let Some(place) = self.enter(&mut entry, now) else {
+            queue::extend(tx, &entry, now + LEASE).await?;
+            return Ok(Some(Work { entry, document, late_window, effect: None, place: None }));
+        };
+        // After a crash near the call the account has to be known first.
+        if matches!(entry.flow.stage, Stage::Calling | Stage::Reading) {
+            queue::extend(tx, &entry, now + LEASE).await?;
+            return Ok(Some(Work { entry, document, late_window, effect: None, place }));
+        }
+        let rules = Rules { safety: Safety::Nothing, late_window };
+        let step = next(&entry.flow, Event::Claimed, &rules, Moment { now, chance: chance() });
+        let effect = step.effect;
+        let wake_at = match effect {
+            Effect::Wait | Effect::Finish => step.flow.next_at,
+            _ => now + LEASE,
+        };
+        flow::apply(&mut entry, &step);
+        if step.flow.stage == Stage::Preparing {
+            queue::begin_job(tx, &entry, now).await?;
+        }
+        let note = Note { entry, ended: step.ended, effect, wake_at, now };
+        write_note(tx, &note).await?;
+        let on_its_way = !matches!(effect, Effect::Wait | Effect::Finish | Effect::Nothing);
+        let entry = note.entry;
+        Ok(on_its_way.then_some(Work { entry, document, late_window, effect: Some(effect), place }))
+    }
+
+    /// A place at the account; `None` when all are taken. An account that rests moves the entry
+    /// to a later time.
+    #[expect(clippy::option_option, reason = "an entry without an account needs no place")]
+    fn enter(
+        &self,
+        entry: &mut campanile_store::publish::Entry,
+        now: Millis,
+    ) -> Option<Option<OwnedSemaphorePermit>> {
+        let platform = self.engine.platforms.find(&entry.platform);
+        let (Some(connection), Some(platform)) = (&entry.connection, platform) else {
+            return Some(None);
+        };
+        let accounts = &self.engine.accounts;
+        if entry.flow.stage == Stage::Waiting {
+            let late = now - entry.flow.due > campanile_machine::LATE_AFTER;
+            let free_at = accounts.free_at(connection, late, now);
+            if free_at > now {
+                entry.flow.next_at = free_at;
+                return Some(None);
+            }
+        }
+        accounts.try_enter(connection, platform.about().at_once).map(Some)
+    }
+
+    fn in_hand(&self) -> MutexGuard<'_, HashMap<BrandId, usize>> {
+        self.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self) -> usize {
+        self.in_hand().values().sum()
+    }
+
+    fn busy_brands(&self) -> Vec<BrandId> {
+        let in_hand = self.in_hand();
+        let busy = in_hand.iter().filter(|(_, count)| **count >= MOST_OF_A_BRAND);
+        busy.map(|(brand, _)| brand.clone()).collect()
+    }
+
+    /// What is in hand gets a moment to end; what does not is found and read after the restart.
+    async fn finish(&self) {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let idle = async {
+            while self.count() > 0 {
+                let _ = tokio::time::timeout(FLOOR, self.freed.notified()).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, idle).await.is_err() {
+            tracing::warn!("some publishing did not end in time; it goes on after the next start");
+        }
+    }
+}
+
+/// How late a post of the brand may start.
+fn late_window(schedule: &str) -> Millis {
+    let schedule: Schedule = serde_json::from_str(schedule).unwrap_or_default();
+    schedule.late_window_hours * HOUR
+}
+
+fn report(error: &StoreError) {
+    let error = error as &dyn std::error::Error;
+    tracing::warn!(error, "the publish queue could not be read; will try again");
+}
+
+/// Counts an entry as in hand until it is dropped.
+struct Place {
+    runner: Arc<Runner>,
+    brand: BrandId,
+}
+
+impl Place {
+    fn take(runner: &Arc<Runner>, brand: &BrandId) -> Self {
+        *runner.in_hand().entry(brand.clone()).or_default() += 1;
+        Self { runner: runner.clone(), brand: brand.clone() }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut in_hand = self.runner.in_hand();
+        if let Some(count) = in_hand.get_mut(&self.brand) {
+            *count -= 1;
+            if *count == 0 {
+                in_hand.remove(&self.brand);
+            }
+        }
+        drop(in_hand);
+        self.runner.freed.notify_one();
+    }
+}

@@ -1,0 +1,126 @@
+//! Writes steps down, many in one transaction, and answers once they are durable.
+
+use std::{sync::Arc, time::Duration};
+
+use campanile_machine::{Effect, Ended};
+use campanile_model::time::Millis;
+use campanile_store::{
+    Db, StoreError, Tx,
+    publish::{Entry, queue},
+};
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+/// More would make the first wait for the last.
+const LARGEST_BATCH: usize = 256;
+
+/// A store that cannot be reached is asked again after so long.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// What became of a step that was to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Yes,
+    /// Not stored: meanwhile somebody asked to cancel.
+    CancelAsked,
+    /// Not stored: somebody else has the entry now.
+    Lost,
+}
+
+/// A step on its way into the store.
+pub(crate) struct Note {
+    pub(crate) entry: Entry,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) effect: Effect,
+    pub(crate) wake_at: Millis,
+    pub(crate) now: Millis,
+}
+
+type Pending = (Note, oneshot::Sender<Stored>);
+
+#[derive(Clone)]
+pub(crate) struct Scribe {
+    notes: mpsc::Sender<Pending>,
+}
+
+impl Scribe {
+    /// Starts as many writers as the engine can use: SQLite has one.
+    pub(crate) fn start(db: &Db) -> Self {
+        let (notes, pending) = mpsc::channel(4 * LARGEST_BATCH);
+        let pending = Arc::new(Mutex::new(pending));
+        for _ in 0..db.dialect().pick(1, 4) {
+            tokio::spawn(write_all(db.clone(), pending.clone()));
+        }
+        Self { notes }
+    }
+
+    /// Returns once the step is durable, or it is known that it must not be.
+    pub(crate) async fn write(&self, note: Note) -> Stored {
+        let (answer, outcome) = oneshot::channel();
+        if self.notes.send((note, answer)).await.is_err() {
+            return Stored::Lost;
+        }
+        // Without an answer the step may or may not be stored, so nothing may build on it.
+        outcome.await.unwrap_or(Stored::Lost)
+    }
+}
+
+async fn write_all(db: Db, pending: Arc<Mutex<mpsc::Receiver<Pending>>>) {
+    loop {
+        let mut batch = Vec::new();
+        let mut queue = pending.lock().await;
+        if queue.recv_many(&mut batch, LARGEST_BATCH).await == 0 {
+            return;
+        }
+        drop(queue);
+        let outcomes = write_batch(&db, &batch).await;
+        for ((_, answer), outcome) in batch.into_iter().zip(outcomes) {
+            // Whoever asked may have been stopped.
+            let _ = answer.send(outcome);
+        }
+    }
+}
+
+/// An outcome that nobody can write down would have to be found out again by reading the
+/// platform, so a store that is away for a moment is waited for.
+async fn write_batch(db: &Db, batch: &[Pending]) -> Vec<Stored> {
+    loop {
+        let written = db.write(async |mut tx| write_notes(&mut tx, batch).await).await;
+        match written {
+            Ok(outcomes) => return outcomes,
+            Err(StoreError::Unavailable(error)) => {
+                tracing::warn!(error = &*error, "the store is away; outcomes wait for it");
+                tokio::time::sleep(PATIENCE).await;
+            }
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(error, "publish steps could not be stored");
+                return vec![Stored::Lost; batch.len()];
+            }
+        }
+    }
+}
+
+async fn write_notes(tx: &mut Tx, batch: &[Pending]) -> Result<Vec<Stored>, StoreError> {
+    let mut outcomes = Vec::with_capacity(batch.len());
+    for (note, _) in batch {
+        outcomes.push(write_note(tx, note).await?);
+    }
+    Ok(outcomes)
+}
+
+pub(crate) async fn write_note(tx: &mut Tx, note: &Note) -> Result<Stored, StoreError> {
+    let Note { entry, ended, effect, wake_at, now } = note;
+    if !queue::store(tx, entry, *wake_at, *now).await? {
+        return Ok(match queue::is_canceled(tx, entry).await? {
+            Some(true) => Stored::CancelAsked,
+            _ => Stored::Lost,
+        });
+    }
+    if let Some(ended) = ended {
+        queue::insert_attempt(tx, entry, ended, *now).await?;
+    }
+    if *effect == Effect::Finish {
+        queue::finish_job(tx, entry, *now).await?;
+    }
+    Ok(Stored::Yes)
+}
