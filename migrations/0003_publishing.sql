@@ -49,6 +49,8 @@ CREATE TABLE publish_targets (
     job_id TEXT NOT NULL,
     number BIGINT NOT NULL,
     post_id TEXT NOT NULL,
+    -- Whether the job has no other entry.
+    alone BIGINT NOT NULL,
     -- Empty where the post names no account: the entry then says so when its time comes.
     connection_id TEXT NOT NULL,
     platform TEXT NOT NULL,

@@ -9,6 +9,7 @@ mod load;
 mod one_commit;
 mod postgres;
 mod process;
+mod publish;
 mod reads;
 mod reference;
 mod report;
@@ -25,6 +26,7 @@ use tokio::runtime::Runtime;
 use crate::{
     load::Pace,
     postgres::Server,
+    publish::Amounts,
     store::{Engine, Store, Workshop},
 };
 
@@ -40,7 +42,10 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// 3. POST /posts with 1 and with 32 clients, against a server that commits every request by
 ///    itself; on the disk that is there, and as if its syncs took five milliseconds longer.
 ///
-/// 4. Idle memory, time from start to the first answer, size of the binary.
+/// 4. Publishing to a platform that does nothing: lateness at a steady pace, a burst, a backlog,
+///    and the cost of a look at the queue.
+///
+/// 5. Idle memory, time from start to the first answer, size of the binary.
 ///
 /// Contenders take turns in short rounds, and medians are shown with the CPU time that the
 /// server spent on a request. Each line ends with its target and whether it was met; a target
@@ -57,7 +62,7 @@ struct Options {
     #[arg(long, env = "CAMPANILE_BENCH_POSTGRES", hide_env_values = true, value_name = "URL")]
     postgres: Option<String>,
 
-    /// Only these parts: reads, growth, creates, footprint.
+    /// Only these parts: reads, growth, creates, publish, footprint.
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<Part>,
 
@@ -76,9 +81,12 @@ enum Part {
     Reads,
     Growth,
     Creates,
+    Publish,
     Footprint,
 }
 
+/// Posts that are there before publishing is measured.
+const PUBLISHED: usize = 10;
 const FEW: usize = 1_000;
 const MANY: usize = 100_000;
 const MOST: usize = 1_000_000;
@@ -90,6 +98,14 @@ impl Options {
 
     fn most(&self) -> usize {
         if self.quick { MANY } else { MOST }
+    }
+
+    fn amounts(&self) -> Amounts {
+        if self.quick {
+            Amounts { queued: 50_000, steady_seconds: 5, burst: 5_000, drained: 10_000 }
+        } else {
+            Amounts { queued: MOST, steady_seconds: 30, burst: 20_000, drained: 50_000 }
+        }
     }
 
     fn pace(&self) -> Pace {
@@ -133,7 +149,8 @@ fn run(options: &Options) -> Outcome {
     }
 
     let engines = workshop.engines();
-    let many = stores(&workshop, &runtime, &engines, MANY)?;
+    let only_publish = options.only == [Part::Publish];
+    let many = stores(&workshop, &runtime, &engines, if only_publish { FEW } else { MANY })?;
     if options.wants(Part::Reads) {
         reads::measure(&runtime, &many, &pace)?;
     }
@@ -149,6 +166,10 @@ fn run(options: &Options) -> Outcome {
     }
     if options.wants(Part::Creates) {
         creates::measure(&workshop, &many, &pace)?;
+    }
+    if options.wants(Part::Publish) {
+        let fresh = stores(&workshop, &runtime, &engines, PUBLISHED)?;
+        publish::measure(&runtime, &fresh, &options.amounts())?;
     }
     if options.wants(Part::Footprint) {
         footprint::measure(&workshop, &many, &pace)?;

@@ -47,7 +47,7 @@ pub(crate) async fn fill(location: &Location, key: &str, count: usize) -> Outcom
     Ok(())
 }
 
-async fn tenant(db: &Db, key: &str) -> Outcome<Arc<Tenant>> {
+pub(crate) async fn tenant(db: &Db, key: &str) -> Outcome<Arc<Tenant>> {
     let hash: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     let identity = identity::find_by_key(&mut db.read().await?, &hash).await?;
     let tenant = identity.and_then(|identity| identity.tenant(None));

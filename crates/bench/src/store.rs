@@ -125,7 +125,7 @@ impl<'w> Store<'w> {
         file(&self.folder)
     }
 
-    fn location(&self) -> Location {
+    pub(crate) fn location(&self) -> Location {
         match self.engine {
             Engine::Sqlite => Location::Sqlite(self.file()),
             Engine::Postgres => Location::Postgres(self.url.clone()),

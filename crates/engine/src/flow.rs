@@ -26,6 +26,9 @@ use crate::{
 /// A lease is made longer so often while something takes its time.
 const RENEW_LEASE_EVERY: Duration = Duration::from_millis((LEASE / 4) as u64);
 
+/// People see what takes longer than this.
+const NOTICEABLE: Duration = Duration::from_millis(500);
+
 /// An entry in a runner's hands.
 pub(crate) struct Work {
     pub(crate) entry: Entry,
@@ -119,6 +122,23 @@ impl Flowing {
         }
     }
 
+    /// Waits for something; when it takes long, the post is shown as being published.
+    async fn shown<T>(&self, doing: impl Future<Output = T>) -> Result<T, StoreError> {
+        tokio::pin!(doing);
+        if let Ok(done) = tokio::time::timeout(NOTICEABLE, &mut doing).await {
+            return Ok(done);
+        }
+        let (entry, now) = (&self.work.entry, self.engine.now());
+        let show = async |mut tx: campanile_store::Tx| {
+            queue::show_publishing(&mut tx, &[entry], now).await
+        };
+        if let Err(error) = self.engine.db.write(show).await {
+            // What is being done matters more than how it is shown.
+            tracing::warn!(error = &error as &dyn std::error::Error, "a post's status is behind");
+        }
+        Ok(doing.await)
+    }
+
     /// Stores the step that follows from an event, and says what is to be done then. `None` when
     /// the entry is in other hands by now.
     async fn advance(&mut self, event: Event, frozen: Option<String>) -> Option<Effect> {
@@ -151,7 +171,8 @@ impl Flowing {
             Effect::Wait | Effect::Finish => step.flow.next_at,
             _ => now + LEASE,
         };
-        Note { entry, ended: step.ended, effect: step.effect, wake_at, now }
+        let held = entry.token;
+        Note { entry, held, ended: step.ended, effect: step.effect, wake_at, now }
     }
 
     fn rules(&self) -> Rules {
@@ -229,7 +250,8 @@ impl Flowing {
             return Ok(Some(Ok(frozen)));
         }
         let access = self.access(opened);
-        self.holding(opened.platform.prepare(&access, &draft, &operation)).await
+        let preparing = opened.platform.prepare(&access, &draft, &operation);
+        self.holding(self.shown(preparing)).await?.transpose()
     }
 
     fn access<'a>(&'a self, opened: &'a Opened) -> Access<'a> {
@@ -281,7 +303,7 @@ impl Flowing {
             };
             let access = self.access(opened);
             crash::point("before-call");
-            let answer = opened.platform.publish(&access, frozen).await;
+            let answer = self.shown(opened.platform.publish(&access, frozen)).await?;
             crash::point("after-call");
             answer
         };

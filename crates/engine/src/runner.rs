@@ -22,7 +22,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use crate::{
     Engine, LEASE, chance, crash,
     flow::{self, Work},
-    scribe::{Note, Scribe, write_note},
+    scribe::{Note, Scribe, write},
 };
 
 /// So many entries are in hand at once, and so many of them may be one brand's.
@@ -144,16 +144,14 @@ impl Runner {
             .write(async |mut tx| {
                 let due = queue::due(&mut tx, now, rows, &busy).await?;
                 let found = due.len();
-                let mut works = Vec::with_capacity(found);
-                for due in due {
-                    works.extend(self.take_up(&mut tx, due, now).await?);
-                }
-                Ok::<_, StoreError>((found, works))
+                let taken: Vec<_> = due.into_iter().map(|due| self.take_up(due, now)).collect();
+                self.write_down(&mut tx, &taken, now).await?;
+                Ok::<_, StoreError>((found, taken))
             })
             .await?;
         crash::point("claimed");
-        let (found, works) = taken;
-        for work in works {
+        let (found, taken) = taken;
+        for work in taken.into_iter().filter_map(Taken::on_its_way) {
             let place = Place::take(self, &work.entry.name.brand);
             let (engine, scribe) = (self.engine.clone(), self.scribe.clone());
             tokio::spawn(async move {
@@ -164,24 +162,34 @@ impl Runner {
         Ok(found)
     }
 
-    /// Takes one entry up: `None` when that already settled it.
-    async fn take_up(
+    async fn write_down(
         &self,
         tx: &mut Tx,
-        due: Due,
+        taken: &[Taken],
         now: Millis,
-    ) -> Result<Option<Work>, StoreError> {
+    ) -> Result<(), StoreError> {
+        let notes: Vec<_> = taken.iter().map(|taken| &taken.note).collect();
+        // The rows are held by this transaction, so nobody can have changed them.
+        write(tx, &notes).await?;
+        let begins = notes.iter().filter(|note| note.effect == Effect::Prepare);
+        let begins: Vec<_> = begins.map(|note| &note.entry).collect();
+        queue::begin(tx, &begins, now).await
+    }
+
+    /// Takes one entry up: from now on only its new token counts.
+    fn take_up(&self, due: Due, now: Millis) -> Taken {
         let Due { mut entry, document, schedule } = due;
         let late_window = late_window(&schedule);
-        queue::take(tx, &mut entry).await?;
-        let Some(place) = self.enter(&mut entry, now) else {
-            queue::extend(tx, &entry, now + LEASE).await?;
-            return Ok(Some(Work { entry, document, late_window, effect: None, place: None }));
-        };
+        let held = entry.token;
+        entry.token += 1;
+        let place = self.enter(&mut entry, now);
+        let waits = place.is_none();
+        let place = place.flatten();
         // After a crash near the call the account has to be known first.
-        if matches!(entry.flow.stage, Stage::Calling | Stage::Reading) {
-            queue::extend(tx, &entry, now + LEASE).await?;
-            return Ok(Some(Work { entry, document, late_window, effect: None, place }));
+        if waits || matches!(entry.flow.stage, Stage::Calling | Stage::Reading) {
+            let (effect, wake_at) = (Effect::Nothing, now + LEASE);
+            let note = Note { entry, held, ended: None, effect, wake_at, now };
+            return Taken { note, document, late_window, place, effect: None };
         }
         let rules = Rules { safety: Safety::Nothing, late_window };
         let step = next(&entry.flow, Event::Claimed, &rules, Moment { now, chance: chance() });
@@ -191,14 +199,8 @@ impl Runner {
             _ => now + LEASE,
         };
         flow::apply(&mut entry, &step);
-        if step.flow.stage == Stage::Preparing {
-            queue::begin_job(tx, &entry, now).await?;
-        }
-        let note = Note { entry, ended: step.ended, effect, wake_at, now };
-        write_note(tx, &note).await?;
-        let on_its_way = !matches!(effect, Effect::Wait | Effect::Finish | Effect::Nothing);
-        let entry = note.entry;
-        Ok(on_its_way.then_some(Work { entry, document, late_window, effect: Some(effect), place }))
+        let note = Note { entry, held, ended: step.ended, effect, wake_at, now };
+        Taken { note, document, late_window, place, effect: Some(effect) }
     }
 
     /// A place at the account; `None` when all are taken. An account that rests moves the entry
@@ -250,6 +252,25 @@ impl Runner {
         if tokio::time::timeout(PATIENCE, idle).await.is_err() {
             tracing::warn!("some publishing did not end in time; it goes on after the next start");
         }
+    }
+}
+
+/// An entry that was taken up, and what to write down about that.
+struct Taken {
+    note: Note,
+    document: Option<String>,
+    late_window: Millis,
+    place: Option<OwnedSemaphorePermit>,
+    /// `None` when the flow has yet to be told.
+    effect: Option<Effect>,
+}
+
+impl Taken {
+    /// What is left to do, unless taking it up has settled it.
+    fn on_its_way(self) -> Option<Work> {
+        let Self { note, document, late_window, place, effect } = self;
+        let settled = matches!(effect, Some(Effect::Wait | Effect::Finish | Effect::Nothing));
+        (!settled).then_some(Work { entry: note.entry, document, late_window, effect, place })
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Stored {
 /// A step on its way into the store.
 pub(crate) struct Note {
     pub(crate) entry: Entry,
+    /// The token under which the entry is held.
+    pub(crate) held: i64,
     pub(crate) ended: Option<Ended>,
     pub(crate) effect: Effect,
     pub(crate) wake_at: Millis,
@@ -101,26 +103,49 @@ async fn write_batch(db: &Db, batch: &[Pending]) -> Vec<Stored> {
 }
 
 async fn write_notes(tx: &mut Tx, batch: &[Pending]) -> Result<Vec<Stored>, StoreError> {
-    let mut outcomes = Vec::with_capacity(batch.len());
-    for (note, _) in batch {
-        outcomes.push(write_note(tx, note).await?);
+    let notes: Vec<_> = batch.iter().map(|(note, _)| note).collect();
+    write(tx, &notes).await
+}
+
+/// Writes steps, and what follows from them, in one transaction.
+pub(crate) async fn write(tx: &mut Tx, notes: &[&Note]) -> Result<Vec<Stored>, StoreError> {
+    let Some(now) = notes.iter().map(|note| note.now).max() else { return Ok(Vec::new()) };
+    let rows: Vec<_> = notes
+        .iter()
+        .map(|note| queue::Note { entry: &note.entry, held: note.held, wake_at: note.wake_at })
+        .collect();
+    let stored = queue::store(tx, &rows, now).await?;
+    let kept: Vec<&Note> =
+        notes.iter().zip(&stored).filter(|(_, stored)| **stored).map(|(note, _)| *note).collect();
+    for note in &kept {
+        if let Some(ended) = &note.ended {
+            queue::insert_attempt(tx, &note.entry, ended, note.now).await?;
+        }
+    }
+    let with = |wanted: &[Effect]| -> Vec<&Entry> {
+        let kept = kept.iter().filter(|note| wanted.contains(&note.effect));
+        kept.map(|note| &note.entry).collect()
+    };
+    queue::finish(tx, &with(&[Effect::Finish]), now).await?;
+    // What did not go out at the first try takes long enough for people to see it.
+    queue::show_publishing(tx, &begun(&with(&[Effect::Wait, Effect::Read])), now).await?;
+    let mut outcomes = Vec::with_capacity(notes.len());
+    for (note, stored) in notes.iter().zip(stored) {
+        outcomes.push(match stored {
+            true => Stored::Yes,
+            false => refusal(tx, note).await?,
+        });
     }
     Ok(outcomes)
 }
 
-pub(crate) async fn write_note(tx: &mut Tx, note: &Note) -> Result<Stored, StoreError> {
-    let Note { entry, ended, effect, wake_at, now } = note;
-    if !queue::store(tx, entry, *wake_at, *now).await? {
-        return Ok(match queue::is_canceled(tx, entry).await? {
-            Some(true) => Stored::CancelAsked,
-            _ => Stored::Lost,
-        });
-    }
-    if let Some(ended) = ended {
-        queue::insert_attempt(tx, entry, ended, *now).await?;
-    }
-    if *effect == Effect::Finish {
-        queue::finish_job(tx, entry, *now).await?;
-    }
-    Ok(Stored::Yes)
+fn begun<'e>(entries: &[&'e Entry]) -> Vec<&'e Entry> {
+    entries.iter().copied().filter(|entry| entry.flow.attempt > 0).collect()
+}
+
+async fn refusal(tx: &mut Tx, note: &Note) -> Result<Stored, StoreError> {
+    Ok(match queue::is_canceled(tx, &note.entry, note.held).await? {
+        Some(true) => Stored::CancelAsked,
+        _ => Stored::Lost,
+    })
 }

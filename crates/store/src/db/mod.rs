@@ -320,6 +320,28 @@ impl Tx {
         Ok(changed)
     }
 
+    /// Runs one statement for each set of parameters and says how many rows each changed.
+    /// PostgreSQL gets them all before it is waited for.
+    pub async fn execute_each(
+        &mut self,
+        sql: &'static str,
+        sets: &[Vec<Value<'_>>],
+    ) -> Result<Vec<u64>> {
+        let state = self.state();
+        let changed = match &mut state.conn {
+            Conn::PostgresTx(tx) => tx.execute_each(sql, sets).await?,
+            conn => {
+                let mut changed = Vec::with_capacity(sets.len());
+                for params in sets {
+                    changed.push(conn.execute(sql, params).await?);
+                }
+                changed
+            }
+        };
+        state.changes += changed.iter().sum::<u64>();
+        Ok(changed)
+    }
+
     /// Changes rows whose count nobody needs. PostgreSQL gets them together with the next
     /// statement or the commit, so they cost no round trip of their own.
     pub async fn push(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<()> {

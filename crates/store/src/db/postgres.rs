@@ -106,6 +106,24 @@ impl Transaction {
         changed.map_err(judge)
     }
 
+    pub(super) async fn execute_each(
+        &mut self,
+        sql: &str,
+        sets: &[Vec<Value<'_>>],
+    ) -> Result<Vec<u64>> {
+        let (client, opening, deferred) = self.unsent()?;
+        let statement = client.prepare_cached(sql).await.map_err(judge)?;
+        let each = sets
+            .iter()
+            .map(async |params| client.execute(&statement, &bind(params)).await.map_err(judge));
+        let (opened, sent, changed) =
+            future::join3(open(client, opening), send(client, &deferred), future::join_all(each))
+                .await;
+        opened?;
+        sent?;
+        changed.into_iter().collect()
+    }
+
     pub(super) async fn push(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<()> {
         self.client()?.prepare_cached(sql).await.map_err(judge)?;
         self.deferred.push((sql, params.iter().map(OwnedValue::from).collect()));

@@ -84,14 +84,24 @@ async fn insert_entries(
         INSERT INTO publish_targets (brand_id, job_id, number, post_id, connection_id, platform,
                                      stage, part, parts, attempt, failures, due_at, next_at,
                                      absences, late, cancel, renewed, token, wake_at, receipts,
-                                     updated_at)
+                                     updated_at, alone)
         VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 1, 0, 0, $7, $7, 0, 0, 0, 0, $8, $7, '[]',
-                $9)";
+                $9, $10)";
     let nobody = [(ConnectionId::stored(""), String::new())];
     let accounts = if accounts.is_empty() { &nobody } else { accounts };
     for (number, (connection, platform)) in (0_i64..).zip(accounts) {
-        let values =
-            params![tenant.brand(), job, number, post, connection, platform, run_at, token, now];
+        let values = params![
+            tenant.brand(),
+            job,
+            number,
+            post,
+            connection,
+            platform,
+            run_at,
+            token,
+            now,
+            i64::from(accounts.len() == 1)
+        ];
         tx.push(SQL, values).await?;
     }
     Ok(())
@@ -201,14 +211,16 @@ pub async fn cancel(tx: &mut Tx, tenant: &Tenant, job: &Job, now: Millis) -> Res
             effect => {
                 // Its runner, if it has one, is refused from now on.
                 asked |= effect != Effect::Finish;
-                queue::take(tx, entry).await?;
-                queue::store(tx, entry, entry.flow.next_at, now).await?;
+                let held = entry.token;
+                entry.token += 1;
+                let wake_at = entry.flow.next_at;
+                queue::store(tx, &[queue::Note { entry, held, wake_at }], now).await?;
             }
         }
     }
     tx.push(ASK, params![tenant.brand(), &job.id, now]).await?;
     if let (false, Some(entry)) = (asked, entries.first()) {
-        queue::finish_job(tx, entry, now).await?;
+        queue::finish(tx, &[entry], now).await?;
         return Ok(Cancel::Done);
     }
     Ok(Cancel::Asked)

@@ -28,6 +28,8 @@ pub struct Name {
 pub struct Entry {
     pub name: Name,
     pub post: PostId,
+    /// Whether the job has no other entry.
+    pub alone: bool,
     /// `None` where the post names no account.
     pub connection: Option<ConnectionId>,
     pub platform: String,
@@ -44,15 +46,16 @@ pub struct Entry {
 const COLUMNS: &str = "t.brand_id, t.job_id, t.number, t.post_id, t.connection_id, t.platform,
     t.stage, t.part, t.parts, t.attempt, t.failures, t.due_at, t.next_at, t.intent_at, t.absences,
     t.late, t.cancel, t.renewed, t.token, t.receipts, t.draft, t.frozen, t.failure,
-    t.undecided_since";
+    t.undecided_since, t.alone";
 /// How many columns those are: what a statement selects beside them comes after.
-const WIDTH: usize = 24;
+const WIDTH: usize = 25;
 
 fn read(row: &Row<'_>) -> Result<Entry> {
     let connection = row.str(4)?;
     Ok(Entry {
         name: Name { brand: row.id(0)?, job: row.id(1)?, number: row.int(2)? },
         post: row.id(3)?,
+        alone: row.int(24)? != 0,
         connection: (!connection.is_empty()).then(|| ConnectionId::stored(connection)),
         platform: row.text(5)?,
         flow: Flow {

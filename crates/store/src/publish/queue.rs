@@ -1,5 +1,7 @@
 //! The side of whoever publishes: what is due, taking it up, and writing down what became of it.
 
+use std::collections::BTreeMap;
+
 use campanile_machine::Ended;
 use campanile_model::{
     ids::{AttemptId, BrandId},
@@ -13,7 +15,7 @@ use super::{COLUMNS, Entry, Name, WIDTH, json as damaged, outcome, read};
 use crate::{
     connections::{self, Connection},
     counts,
-    db::{Conn, Result, Row, Tx},
+    db::{Conn, Result, Row, Tx, Value},
     outbox, params,
 };
 
@@ -83,27 +85,56 @@ pub async fn release_all(tx: &mut Tx, now: Millis, lease: Millis) -> Result<u64>
     tx.execute(SQL, params![now + 2 * lease]).await
 }
 
-/// Writes an entry's new state. `false` when somebody else has it in hand by now: whoever wrote
-/// must stop. `wake_at` is the end of the lease, or the time to take the entry up again.
-pub async fn store(tx: &mut Tx, entry: &Entry, wake_at: Millis, now: Millis) -> Result<bool> {
+/// An entry's new state, on its way into the store.
+pub struct Note<'e> {
+    pub entry: &'e Entry,
+    /// The token under which the entry was held so far; the entry itself has the one to come.
+    pub held: i64,
+    /// The end of the lease, or the time to take the entry up again.
+    pub wake_at: Millis,
+}
+
+/// Writes new states. `false` for an entry that somebody else has in hand by now, or was asked
+/// to cancel: whoever wrote it must not go on as if nothing had happened.
+pub async fn store(tx: &mut Tx, notes: &[Note<'_>], now: Millis) -> Result<Vec<bool>> {
     const SQL: &str = "
         UPDATE publish_targets
            SET stage = $5, part = $6, parts = $7, attempt = $8, failures = $9, due_at = $10,
                next_at = $11, intent_at = $12, absences = $13, late = $14, cancel = $15,
                renewed = $16, wake_at = $17, draft = $18, frozen = $19, receipts = $20,
-               failure = $21, updated_at = $22, platform = $23,
-               undecided_since = $24
+               failure = $21, updated_at = $22, platform = $23, undecided_since = $24,
+               token = $25
          WHERE brand_id = $1 AND job_id = $2 AND number = $3 AND token = $4
            AND (cancel = $15 OR $15 = 1)";
-    let Entry { name, flow, token, .. } = entry;
+    let texts = notes.iter().map(|note| texts(note.entry)).collect::<Result<Vec<_>>>()?;
+    let sets: Vec<_> = notes
+        .iter()
+        .zip(&texts)
+        .map(|(note, (receipts, failure))| values(note, receipts, failure.as_deref(), now))
+        .collect();
+    Ok(tx.execute_each(SQL, &sets).await?.into_iter().map(|changed| changed == 1).collect())
+}
+
+fn texts(entry: &Entry) -> Result<(String, Option<String>)> {
+    let failure = entry.failure.as_ref().map(serde_json::to_string).transpose();
     let receipts = serde_json::to_string(&entry.receipts).map_err(damaged)?;
-    let failure = entry.failure.as_ref().map(serde_json::to_string);
-    let failure = failure.transpose().map_err(damaged)?;
-    let values = params![
+    Ok((receipts, failure.map_err(damaged)?))
+}
+
+/// The parameters of [`store`], in the order of its statement.
+fn values<'v>(
+    note: &'v Note<'_>,
+    receipts: &'v str,
+    failure: Option<&'v str>,
+    now: Millis,
+) -> Vec<Value<'v>> {
+    let Note { entry, held, wake_at } = note;
+    let Entry { name, flow, .. } = entry;
+    params![
         &name.brand,
         &name.job,
         name.number,
-        *token,
+        *held,
         flow.stage.as_str(),
         i64::from(flow.part),
         i64::from(flow.parts),
@@ -116,37 +147,27 @@ pub async fn store(tx: &mut Tx, entry: &Entry, wake_at: Millis, now: Millis) -> 
         i64::from(flow.late),
         i64::from(flow.cancel),
         i64::from(flow.renewed),
-        wake_at,
+        *wake_at,
         entry.draft.as_deref(),
         entry.frozen.as_deref(),
-        &receipts,
-        failure.as_deref(),
+        receipts,
+        failure,
         now,
         &entry.platform,
-        flow.undecided_since
-    ];
-    Ok(tx.execute(SQL, values).await? == 1)
-}
-
-/// Takes an entry up: from now on only the new token counts.
-pub async fn take(tx: &mut Tx, entry: &mut Entry) -> Result<()> {
-    const SQL: &str = "
-        UPDATE publish_targets SET token = token + 1
-         WHERE brand_id = $1 AND job_id = $2 AND number = $3";
-    let Name { brand, job, number } = &entry.name;
-    tx.push(SQL, params![brand, job, *number]).await?;
-    entry.token += 1;
-    Ok(())
+        flow.undecided_since,
+        entry.token
+    ]
+    .to_vec()
 }
 
 /// Whether somebody asked to cancel the entry since it was taken up; `None` when it was taken
 /// away.
-pub async fn is_canceled(conn: &mut Conn, entry: &Entry) -> Result<Option<bool>> {
+pub async fn is_canceled(conn: &mut Conn, entry: &Entry, held: i64) -> Result<Option<bool>> {
     const SQL: &str = "
         SELECT cancel FROM publish_targets
          WHERE brand_id = $1 AND job_id = $2 AND number = $3 AND token = $4";
     let Name { brand, job, number } = &entry.name;
-    let values = params![brand, job, *number, entry.token];
+    let values = params![brand, job, *number, held];
     let found = conn.optional(SQL, values, |row| row.int(0)).await?;
     Ok(found.map(|cancel| cancel != 0))
 }
@@ -160,20 +181,14 @@ pub async fn extend(tx: &mut Tx, entry: &Entry, until: Millis) -> Result<bool> {
     Ok(tx.execute(SQL, params![brand, job, *number, entry.token, until]).await? == 1)
 }
 
-/// Gives an entry back without having done anything.
-pub async fn give_back(tx: &mut Tx, entry: &Entry, at: Millis) -> Result<()> {
-    extend(tx, entry, at).await.map(|_| ())
-}
-
-/// Notes that a job has begun.
-pub async fn begin_job(tx: &mut Tx, entry: &Entry, now: Millis) -> Result<()> {
+/// Notes that jobs have begun.
+pub async fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = 'running', started_at = $3, updated_at = $3, late = $4
          WHERE brand_id = $1 AND id = $2 AND state = 'queued'";
-    let Name { brand, job, .. } = &entry.name;
-    let values = params![brand, job, now, i64::from(entry.flow.late)];
-    if tx.execute(SQL, values).await? == 1 {
-        move_post(tx, entry, PostStatus::Publishing, now).await?;
+    for entry in entries {
+        let Name { brand, job, .. } = &entry.name;
+        tx.push(SQL, params![brand, job, now, i64::from(entry.flow.late)]).await?;
     }
     Ok(())
 }
@@ -211,30 +226,45 @@ pub async fn insert_attempt(tx: &mut Tx, entry: &Entry, ended: &Ended, now: Mill
     tx.push(SQL, values).await
 }
 
-/// Ends the job when this was the last of its entries, and tells so.
-pub async fn finish_job(tx: &mut Tx, entry: &Entry, now: Millis) -> Result<Option<JobState>> {
-    const LOCK: &str = "
-        UPDATE publish_jobs SET updated_at = $3 WHERE brand_id = $1 AND id = $2";
-    const STAGES: &str = "SELECT stage FROM publish_targets WHERE brand_id = $1 AND job_id = $2";
+/// Ends the jobs whose last entry has ended, and tells so.
+pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = $3, finished_at = $4, updated_at = $4
          WHERE brand_id = $1 AND id = $2 AND state IN ('queued', 'running')";
+    let mut moves = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let Name { brand, job, .. } = &entry.name;
+        let state = if entry.alone {
+            outcome(&[entry.flow.stage])
+        } else {
+            outcome(&stages(tx, entry, now).await?)
+        };
+        let Some(state) = state else { continue };
+        tx.push(SQL, params![brand, job, state.as_str(), now]).await?;
+        tell(tx, entry, state, now).await?;
+        moves.push((*entry, shown_as(state)));
+    }
+    move_posts(tx, &moves, now).await
+}
+
+/// How far the entries of a job are. Two that end at once must see each other.
+async fn stages(tx: &mut Tx, entry: &Entry, now: Millis) -> Result<Vec<Stage>> {
+    const LOCK: &str = "
+        UPDATE publish_jobs SET updated_at = $3 WHERE brand_id = $1 AND id = $2";
+    const SQL: &str = "SELECT stage FROM publish_targets WHERE brand_id = $1 AND job_id = $2";
     let Name { brand, job, .. } = &entry.name;
-    // Two entries that end at once must see each other.
     tx.push(LOCK, params![brand, job, now]).await?;
-    let stages = tx.all(STAGES, params![brand, job], read_stage).await?;
-    let Some(state) = outcome(&stages) else { return Ok(None) };
-    tx.push(SQL, params![brand, job, state.as_str(), now]).await?;
-    let status = match state {
+    tx.all(SQL, params![brand, job], read_stage).await
+}
+
+fn shown_as(state: JobState) -> PostStatus {
+    match state {
         JobState::Succeeded => PostStatus::Published,
         JobState::PartiallySucceeded => PostStatus::PartiallyPublished,
         JobState::Canceled => PostStatus::Draft,
         JobState::NeedsAttention => PostStatus::NeedsAttention,
         JobState::Failed | JobState::Queued | JobState::Running => PostStatus::Failed,
-    };
-    move_post(tx, entry, status, now).await?;
-    tell(tx, entry, state, now).await?;
-    Ok(Some(state))
+    }
 }
 
 fn read_stage(row: &Row<'_>) -> Result<Stage> {
@@ -257,24 +287,48 @@ async fn tell(tx: &mut Tx, entry: &Entry, state: JobState, now: Millis) -> Resul
     outbox::put(tx, brand, event, job.as_str(), &payload.to_string(), now).await
 }
 
-/// Changes the status of the entry's post, and the brand's counts with it.
-async fn move_post(tx: &mut Tx, entry: &Entry, status: PostStatus, now: Millis) -> Result<()> {
-    const FIND: &str = "SELECT status FROM posts WHERE brand_id = $1 AND id = $2";
+/// Shows that the posts of these entries are on their way out.
+pub async fn show_publishing(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
+    let moves: Vec<_> = entries.iter().map(|entry| (*entry, PostStatus::Publishing)).collect();
+    move_posts(tx, &moves, now).await
+}
+
+/// Changes the status of posts, and the brands' counts with them.
+async fn move_posts(tx: &mut Tx, moves: &[(&Entry, PostStatus)], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE posts SET status = $3, updated_at = $4, published_at = coalesce(published_at, $5),
                          scheduled_at = CASE WHEN $3 = 'Draft' THEN NULL ELSE scheduled_at END
-         WHERE brand_id = $1 AND id = $2";
-    let (brand, post) = (&entry.name.brand, &entry.post);
-    let Some(before) = tx.optional(FIND, params![brand, post], |row| row.text(0)).await? else {
-        return Ok(());
-    };
-    if before == status.as_str() {
-        return Ok(());
+         WHERE brand_id = $1 AND id = $2 AND status = $6";
+    let mut counts: BTreeMap<(&BrandId, &str), i64> = BTreeMap::new();
+    let mut left: Vec<_> = moves.to_vec();
+    // A post that is published was scheduled, as a rule, or has been shown as publishing; the
+    // others are the exception. One more try costs less than looking first.
+    for before in [PostStatus::Scheduled, PostStatus::Publishing] {
+        left.retain(|(_, status)| *status != before);
+        let sets: Vec<_> = left
+            .iter()
+            .map(|(entry, status)| {
+                let out = matches!(status, PostStatus::Published | PostStatus::PartiallyPublished);
+                let (brand, post, at) = (&entry.name.brand, &entry.post, out.then_some(now));
+                params![brand, post, status.as_str(), now, at, before.as_str()].to_vec()
+            })
+            .collect();
+        let moved = tx.execute_each(SQL, &sets).await?;
+        let mut moved = moved.into_iter().map(|changed| changed == 1);
+        left.retain(|(entry, status)| {
+            let is_moved = moved.next() == Some(true);
+            if is_moved {
+                let brand = &entry.name.brand;
+                *counts.entry((brand, before.as_str())).or_default() -= 1;
+                *counts.entry((brand, status.as_str())).or_default() += 1;
+            }
+            !is_moved
+        });
     }
-    let out = matches!(status, PostStatus::Published | PostStatus::PartiallyPublished);
-    let published_at = out.then_some(now);
-    tx.push(SQL, params![brand, post, status.as_str(), now, published_at]).await?;
-    counts::add(tx, brand, &mut [(before.as_str(), -1), (status.as_str(), 1)]).await
+    for ((brand, kind), amount) in counts.into_iter().filter(|(_, amount)| *amount != 0) {
+        counts::add(tx, brand, &mut [(kind, amount)]).await?;
+    }
+    Ok(())
 }
 
 /// The connection of an entry, if it still exists.
