@@ -1,9 +1,9 @@
 # `make run` and `make test` are all that is needed; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench clean
+.PHONY: help run test lint bench kill-loop clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start the service on 127.0.0.1:8080 with its data in ./data
 	cargo run --release -p campanile -- serve
@@ -18,6 +18,9 @@ lint: ## Check formatting, warnings, and the licences and sources of dependencie
 
 bench: ## Measure throughput, memory and start-up time, as ratios
 	scripts/bench.sh
+
+kill-loop: ## Kill the service 5,000 times, and check that no post was lost or went out twice
+	scripts/kill-loop.sh --kills 5000
 
 clean: ## Remove what was built and what the tests installed for themselves
 	-scripts/postgres.sh stop

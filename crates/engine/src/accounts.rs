@@ -131,7 +131,7 @@ pub(crate) async fn renew(
         connections::begin_renewal(&mut tx, connection, until, now).await
     };
     if !engine.db.write(ours).await? {
-        return Ok(wait_for_other(engine, connection).await?);
+        return wait_for_other(engine, connection).await;
     }
     let (account, secret) = match engine.accounts.open(connection) {
         Ok(opened) => opened,

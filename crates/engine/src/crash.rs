@@ -12,6 +12,7 @@ pub const POINTS: [&str; 6] =
 /// Dies here, without a farewell, if that was asked for.
 pub fn point(name: &str) {
     static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    #[expect(clippy::disallowed_methods, reason = "no setting: only tests make a service die")]
     let wanted = WANTED.get_or_init(|| std::env::var(VARIABLE).ok());
     if wanted.as_deref() == Some(name) {
         std::process::abort();

@@ -16,6 +16,8 @@ use campanile_store::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
+#[cfg(feature = "flaws")]
+use crate::flaw;
 use crate::{
     Engine, LEASE,
     accounts::{self, Renewal},
@@ -150,12 +152,21 @@ impl Flowing {
             let effect = step.effect;
             let note = self.note(step, frozen.clone(), now);
             let entry = note.entry.clone();
+            #[cfg(feature = "flaws")]
+            if entry.flow.stage == Stage::Calling && flaw::is_planted("intent-after-call") {
+                self.work.entry = entry;
+                return Some(effect);
+            }
             match self.scribe.write(note).await {
                 Stored::Yes => {
                     self.work.entry = entry;
                     return Some(effect);
                 }
                 Stored::CancelAsked => self.work.entry.flow.cancel = true,
+                #[cfg(feature = "flaws")]
+                Stored::Lost if chance() < 800 && flaw::is_planted("no-fencing") => {
+                    self.work.entry.token += 1;
+                }
                 Stored::Lost => return None,
             }
         }
@@ -206,7 +217,11 @@ impl Flowing {
                 self.opened = Some(Opened { platform, connection, account, secret });
                 Ok(Ok(()))
             }
-            Err(failure) => Ok(Err(failure)),
+            Err(failure) => {
+                // Only connecting it again helps, so it is shown as what it is.
+                accounts::expire(&self.engine, &connection).await?;
+                Ok(Err(failure))
+            }
         }
     }
 
@@ -223,6 +238,10 @@ impl Flowing {
     }
 
     async fn holding_prepare(&mut self) -> Result<Option<Result<String, Failure>>, StoreError> {
+        if self.work.entry.flow.attempt > 0 {
+            // The last call took its time, in which the account may have been removed.
+            self.opened = None;
+        }
         if let Err(failure) = self.open().await? {
             return Ok(Some(Err(failure)));
         }
@@ -304,6 +323,8 @@ impl Flowing {
             let access = self.access(opened);
             crash::point("before-call");
             let answer = self.shown(opened.platform.publish(&access, frozen)).await?;
+            #[cfg(feature = "flaws")]
+            let answer = flaw::misread(answer);
             crash::point("after-call");
             answer
         };

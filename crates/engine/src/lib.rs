@@ -7,6 +7,8 @@
 pub mod accounts;
 pub mod crash;
 pub mod draft;
+#[cfg(feature = "flaws")]
+mod flaw;
 mod flow;
 mod operation;
 mod runner;

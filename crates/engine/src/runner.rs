@@ -10,8 +10,7 @@ use campanile_machine::{Effect, Event, Moment, Rules, next};
 use campanile_model::{
     ids::BrandId,
     publish::{Safety, Stage},
-    settings::Schedule,
-    time::{HOUR, Millis},
+    time::{DAY, HOUR, Millis},
 };
 use campanile_store::{
     StoreError, Tx,
@@ -26,9 +25,9 @@ use crate::{
 };
 
 /// So many entries are in hand at once, and so many of them may be one brand's.
-const MOST: usize = 512;
-const MOST_OF_A_BRAND: usize = 128;
-const LARGEST_CLAIM: usize = 128;
+const MOST: usize = 1024;
+const MOST_OF_A_BRAND: usize = 512;
+const LARGEST_CLAIM: usize = 256;
 
 /// The runner looks at least so often, whatever happened to those who should have woken it.
 const FLOOR: Duration = Duration::from_millis(250);
@@ -276,8 +275,13 @@ impl Taken {
 
 /// How late a post of the brand may start.
 fn late_window(schedule: &str) -> Millis {
-    let schedule: Schedule = serde_json::from_str(schedule).unwrap_or_default();
-    schedule.late_window_hours * HOUR
+    #[derive(serde::Deserialize)]
+    struct Window {
+        late_window_hours: i64,
+    }
+    // The rest of the settings is of no interest here, and this is done for every post.
+    let window = serde_json::from_str::<Window>(schedule);
+    window.map_or(DAY, |window| window.late_window_hours * HOUR)
 }
 
 fn report(error: &StoreError) {

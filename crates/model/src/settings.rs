@@ -258,7 +258,7 @@ mod tests {
         // The other slot of the day lies too close to the one that is taken.
         assert_eq!(schedule.next_slot(sunday, &[monday]), Some(monday + 7 * DAY));
         assert_eq!(schedule.next_slot(monday, &[]), Some(monday + 15 * MINUTE));
-        assert_eq!(super::Schedule { slots: Vec::new(), ..schedule }.next_slot(sunday, &[]), None);
+        assert_eq!(Schedule { slots: Vec::new(), ..schedule }.next_slot(sunday, &[]), None);
     }
 
     #[test]

@@ -164,6 +164,9 @@ fn form(caller: &Caller, about: &About, new: NewConnection) -> Result<Form, Prob
     let mut form = Form::new();
     for (name, text) in given {
         match text {
+            Some(text) if text.chars().any(char::is_control) => {
+                faults.add_field(name, "invalid_format", "write it in one line");
+            }
             Some(text) if required.contains(&name) || optional.contains(&name) => {
                 form.insert(name, Zeroizing::new(text));
             }
@@ -210,29 +213,42 @@ async fn keep(
     let tenant = caller.tenant()?;
     let platform = platform.about().id;
     let remote_id = &connected.account.remote_id;
-    let mut conn = caller.app().db.read().await?;
-    let known = connections::find_by_account(&mut conn, tenant, platform, remote_id).await?;
-    drop(conn);
-    if let Some(before) = known {
-        let after = reconnected(caller, &before, connected)?;
-        return caller
-            .write(async |mut tx| {
-                connections::update(&mut tx, &after).await?;
-                record(caller, &mut tx, "connection.renewed", Some(&before), Some(&after)).await?;
-                Answer::new(&body(&after))
-            })
-            .await
-            .map(Either::Second);
-    }
     let fresh = new_connection(caller, platform, connected)?;
-    caller
+    let mut known = None;
+    let added = caller
         .write(async |mut tx| {
+            // Somebody else may be connecting the same account.
+            let turn = format!("{}|{platform}|{remote_id}", tenant.brand());
+            tx.take_turns_on(&turn).await?;
+            known = connections::find_by_account(&mut tx, tenant, platform, remote_id).await?;
+            if known.is_some() {
+                return Err(Problem::not_found());
+            }
             connections::insert(&mut tx, &fresh).await?;
             record(caller, &mut tx, "connection.created", None, Some(&fresh)).await?;
             Answer::new(&body(&fresh))
         })
+        .await;
+    match known {
+        Some(before) => renew(caller, &before, connected).await.map(Either::Second),
+        None => added.map(Either::First),
+    }
+}
+
+/// The same account with its new credential.
+async fn renew(
+    caller: &Caller,
+    before: &Connection,
+    connected: &Connected,
+) -> Result<Answer<ConnectionBody>, Problem> {
+    let after = reconnected(caller, before, connected)?;
+    caller
+        .write(async |mut tx| {
+            connections::update(&mut tx, &after).await?;
+            record(caller, &mut tx, "connection.renewed", Some(before), Some(&after)).await?;
+            Answer::new(&body(&after))
+        })
         .await
-        .map(Either::First)
 }
 
 fn new_connection(

@@ -285,7 +285,7 @@ pub(crate) async fn update(
     let tenant = caller.tenant()?;
     caller
         .write(async |mut tx| {
-            tx.take_turns_on(id.as_str()).await?;
+            publishing::hold(&mut tx, tenant, &id).await?;
             let before = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
             let before_json = before.to_json()?;
             caller.expect_tag(&answer::etag(wrap(&before_json).as_bytes()))?;
@@ -407,7 +407,7 @@ pub(crate) async fn remove(
     let tenant = caller.tenant()?;
     caller
         .write(async |mut tx| {
-            tx.take_turns_on(id.as_str()).await?;
+            publishing::hold(&mut tx, tenant, &id).await?;
             let post = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
             let before = post.to_json()?;
             caller.expect_tag(&answer::etag(wrap(&before).as_bytes()))?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use campanile_engine::draft;
 use campanile_model::{
     decode::Faults,
-    ids::{ConnectionId, Post as PostKind},
+    ids::{ConnectionId, Post as PostKind, PostId},
     post::{Draft, PostStatus},
     publish::JobState,
     time::Millis,
@@ -86,6 +86,13 @@ fn check_limits(
     }
 }
 
+/// Takes a post into the hands of one request: until its transaction ends nobody else changes
+/// the post, and it is not published either. Has to come before the post is read.
+pub(crate) async fn hold(tx: &mut Tx, tenant: &Tenant, id: &PostId) -> Result<(), Problem> {
+    tx.take_turns_on(id.as_str()).await?;
+    Ok(jobs::hold(tx, tenant, id).await?)
+}
+
 /// Makes the post's job fit the post, in the transaction that changes it.
 pub(crate) async fn plan(
     tx: &mut Tx,
@@ -138,7 +145,7 @@ pub(crate) async fn publish_now(
     let tenant = caller.tenant()?;
     let answer = caller
         .write(async |mut tx| {
-            tx.take_turns_on(id.as_str()).await?;
+            hold(&mut tx, tenant, &id).await?;
             let post = posts::find(&mut tx, tenant, &id).await?.ok_or_else(Problem::not_found)?;
             let job = queue_now(&caller, &mut tx, &post).await?;
             let publish_job = schedule::one_view(&mut tx, tenant, job).await?;

@@ -133,7 +133,7 @@ impl Lab {
 
     /// Starts the binary and waits until it answers.
     pub(crate) fn begin(&self) {
-        let started = Process::start(self.folder.path(), &self.environment);
+        let started = Process::start(self.folder.path(), &self.environment, &["serve"]);
         let process = self.process().insert(started).id();
         wait_until("the service answers", || {
             let health = wire::exchange(self.port, &wire::get(&format!("{BASE_PATH}/health")));
@@ -145,6 +145,11 @@ impl Lab {
             );
             health.is_ok_and(|reply| reply.status == 200)
         });
+    }
+
+    /// Starts the binary once more with another command and the same settings.
+    pub(crate) fn beside(&self, arguments: &[&str]) -> Process {
+        Process::start(self.folder.path(), &self.environment, arguments)
     }
 
     /// Asks the service to end, as an operator does, and waits for it.

@@ -55,6 +55,8 @@ mod media_storage;
 #[cfg(test)]
 mod media_upload;
 #[cfg(test)]
+mod networks;
+#[cfg(test)]
 mod operator;
 #[cfg(test)]
 mod peer;
@@ -62,11 +64,17 @@ mod peer;
 mod post_lists;
 #[cfg(test)]
 mod posts;
+#[cfg(test)]
+mod publish_races;
 mod publishing;
 #[cfg(test)]
 mod races;
 #[cfg(test)]
 mod requests;
+#[cfg(test)]
+mod runners;
+#[cfg(test)]
+mod schedule_abuse;
 #[cfg(test)]
 mod secrecy;
 #[cfg(test)]

@@ -178,6 +178,26 @@ pub fn lock_statement(conn: &Conn) -> String {
     )
 }
 
+/// Keeps a post's live job as it is until the transaction ends: nobody takes it up or brings it
+/// to its end meanwhile. What is read of the post after this stays true; what was read before
+/// may have changed.
+pub async fn hold(tx: &mut Tx, tenant: &Tenant, post: &PostId) -> Result<()> {
+    let sql = hold_statement(tx);
+    tx.all(&sql, params![tenant.brand(), post], |_| Ok(())).await.map(drop)
+}
+
+/// The statement of [`hold`]; public to the test that prepares it.
+pub fn hold_statement(conn: &Conn) -> String {
+    // SQLite has a single writer, so there it is a matter of course.
+    let lock = conn.dialect().pick("", "FOR UPDATE OF t");
+    format!(
+        "SELECT t.number FROM publish_jobs j
+           JOIN publish_targets t ON t.brand_id = j.brand_id AND t.job_id = j.id
+          WHERE j.brand_id = $1 AND j.post_id = $2 AND j.state IN ('queued', 'running')
+          ORDER BY t.number {lock}"
+    )
+}
+
 /// What became of a wish to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancel {

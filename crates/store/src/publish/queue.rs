@@ -51,19 +51,21 @@ pub fn due_statement(conn: &Conn) -> String {
         ("json_each($3)", ""),
         (
             "json_array_elements_text(CAST(CAST($3 AS TEXT) AS JSON)) AS listed (value)",
-            "FOR UPDATE OF t SKIP LOCKED",
+            "FOR UPDATE SKIP LOCKED",
         ),
     );
+    // The index gives the few that are due; only those are looked up elsewhere.
     format!(
         "SELECT {COLUMNS}, p.document, b.schedule
-           FROM publish_targets t
+           FROM (SELECT t.* FROM publish_targets t
+                  WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading')
+                    AND t.wake_at <= $1 /* every tenant: one queue serves them all */
+                    AND t.brand_id NOT IN (SELECT value FROM {list})
+                  ORDER BY t.wake_at, t.brand_id, t.job_id, t.number
+                  LIMIT $2 {lock}) t
            JOIN brands b ON b.id = t.brand_id
            LEFT JOIN posts p ON p.brand_id = t.brand_id AND p.id = t.post_id
-          WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading')
-            AND t.wake_at <= $1 /* every tenant: one queue serves them all */
-            AND t.brand_id NOT IN (SELECT value FROM {list})
-          ORDER BY t.wake_at, t.brand_id, t.job_id, t.number
-          LIMIT $2 {lock}"
+          ORDER BY t.wake_at, t.brand_id, t.job_id, t.number"
     )
 }
 
@@ -80,8 +82,10 @@ pub async fn next_wake(conn: &mut Conn) -> Result<Option<Millis>> {
 pub async fn release_all(tx: &mut Tx, now: Millis, lease: Millis) -> Result<u64> {
     const SQL: &str = "
         UPDATE publish_targets SET wake_at = next_at /* every tenant: nobody else runs */
-         WHERE stage IN ('preparing', 'calling', 'reading') AND wake_at <= $1";
+         WHERE stage IN ('waiting', 'preparing', 'calling', 'reading') AND wake_at <= $1
+           AND wake_at > next_at";
     // A lease lies in the near future, so the index finds these without looking at the rest.
+    // One that waits is held too, while it stands in line for its account.
     tx.execute(SQL, params![now + 2 * lease]).await
 }
 

@@ -163,6 +163,7 @@ fn composed(conn: &Conn) -> Vec<(String, String)> {
     found.extend([
         queue::due_statement(conn),
         jobs::lock_statement(conn),
+        jobs::hold_statement(conn),
         jobs::entries_statement(conn),
         jobs::attempts_statement(conn),
     ]);

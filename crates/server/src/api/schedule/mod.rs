@@ -30,6 +30,7 @@ pub(crate) use view::{JobView, one_view, views};
 
 use crate::{
     answer::{Answer, Either},
+    api::publishing,
     caller::Caller,
     extract::{Body, MaybeBody, Path, Query},
     paging::Limit,
@@ -127,8 +128,7 @@ pub(crate) async fn reschedule(
     let (run_at, now) = (new.scheduled_at.0, caller.now());
     let answer = caller
         .write(async |mut tx| {
-            let job = find(&mut tx, tenant, &id).await?;
-            tx.take_turns_on(job.post.as_str()).await?;
+            let job = held(&mut tx, tenant, &id).await?;
             let Some(post) = posts::find(&mut tx, tenant, &job.post).await? else {
                 return Err(orphaned());
             };
@@ -149,6 +149,13 @@ pub(crate) async fn reschedule(
 
 async fn find(tx: &mut Tx, tenant: &Tenant, id: &JobId) -> Result<Job, Problem> {
     jobs::find(tx, tenant, id).await?.ok_or_else(Problem::not_found)
+}
+
+/// The job as it stays until the transaction ends.
+async fn held(tx: &mut Tx, tenant: &Tenant, id: &JobId) -> Result<Job, Problem> {
+    let job = find(tx, tenant, id).await?;
+    publishing::hold(tx, tenant, &job.post).await?;
+    find(tx, tenant, id).await
 }
 
 fn not_queued(job: &Job) -> Problem {
@@ -205,8 +212,7 @@ pub(crate) async fn cancel(
     let mut asked = false;
     let answer: Answer<Canceled> = caller
         .write(async |mut tx| {
-            let job = find(&mut tx, tenant, &id).await?;
-            tx.take_turns_on(job.post.as_str()).await?;
+            let job = held(&mut tx, tenant, &id).await?;
             let run_at = job.run_at;
             if posts::find(&mut tx, tenant, &job.post).await?.is_none() && job.state.is_live() {
                 jobs::delete(&mut tx, tenant, &id).await?;

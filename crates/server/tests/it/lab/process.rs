@@ -18,16 +18,21 @@ pub(super) const LOG: &str = "log.txt";
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) struct Process(Child);
+/// Dropping it ends the process without a warning.
+pub(crate) struct Process(Child);
 
 impl Process {
-    pub(super) fn start(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
+    pub(super) fn start(
+        folder: &Path,
+        environment: &BTreeMap<String, String>,
+        arguments: &[&str],
+    ) -> Self {
         let open = |name| {
             let file = OpenOptions::new().create(true).append(true).open(folder.join(name));
             Stdio::from(file.expect("a file in the lab's folder"))
         };
         let mut command = command(folder, environment);
-        command.arg("serve").stdin(Stdio::null()).stdout(open(PRINTED)).stderr(open(LOG));
+        command.args(arguments).stdin(Stdio::null()).stdout(open(PRINTED)).stderr(open(LOG));
         Self(command.spawn().expect("the binary can be started"))
     }
 
@@ -40,7 +45,7 @@ impl Process {
     }
 
     /// Asks it to end and waits until it has.
-    pub(super) fn stop(self) -> ExitStatus {
+    pub(crate) fn stop(self) -> ExitStatus {
         // The standard library cannot send this signal, the shell can.
         let ask = format!("kill -TERM {}", self.id());
         let asked = Command::new("sh").args(["-c", &ask]).status();

@@ -1,0 +1,144 @@
+//! Several processes on one PostgreSQL: one serves, another publishes, or somebody wakes it.
+
+use campanile_model::time::SECOND;
+use serde_json::{Value, json};
+
+use crate::{
+    lab::{Engine, Lab, Reply},
+    publishing::{job_of, outcome, publish_now, sandbox, timeline},
+    steps::{from_now, new_post, text},
+};
+
+const QUIET: (&str, &str) = ("CAMPANILE_NO_RUNNER", "true");
+const RUN: &str = "/api/internal/publish-run";
+
+fn post(lab: &Lab, words: &str) -> Value {
+    let targets = json!([{ "connection_id": sandbox(lab, words) }]);
+    new_post(lab, json!({ "content": words, "targets": targets }))
+}
+
+#[test]
+fn what_one_process_plans_another_publishes() {
+    let lab = Lab::start_with(Engine::Postgres, &[QUIET]);
+    let waiting = post(&lab, "waiting");
+    publish_now(&lab, &waiting);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(text(&job_of(&lab, &waiting)["state"]), "queued", "nobody publishes here");
+
+    let runner = lab.beside(&["runner"]);
+
+    assert_eq!(text(&outcome(&lab, &waiting)["state"]), "succeeded");
+    let connection = sandbox(&lab, "planned");
+    let at = from_now(&lab, 2 * SECOND);
+    let planned = new_post(
+        &lab,
+        json!({
+            "content": "planned", "scheduled_at": at, "targets": [{ "connection_id": connection }],
+        }),
+    );
+    let job = outcome(&lab, &planned);
+    assert_eq!(text(&job["state"]), "succeeded", "{job}");
+    assert!(text(&job["started_at"]) >= at.as_str(), "{job}");
+    assert_eq!((timeline(&lab, "waiting").len(), timeline(&lab, "planned").len()), (1, 1));
+    assert!(runner.stop().success());
+}
+
+#[test]
+fn two_runners_publish_everything_once() {
+    let lab = Lab::start_with(Engine::Postgres, &[QUIET]);
+    let _runners = [lab.beside(&["runner"]), lab.beside(&["runner"])];
+    let connection = sandbox(&lab, "news");
+    let at = from_now(&lab, 3 * SECOND);
+    let posts: Vec<_> = (0..120)
+        .map(|number| {
+            new_post(
+                &lab,
+                json!({
+                    "content": format!("{number}"), "scheduled_at": at,
+                    "targets": [{ "connection_id": connection }],
+                }),
+            )
+        })
+        .collect();
+    for post in &posts {
+        let job = outcome(&lab, post);
+        assert_eq!(text(&job["state"]), "succeeded", "{job}");
+        assert_eq!(job["targets"][0]["attempts"], 1, "{job}");
+    }
+    let mut words = timeline(&lab, "news");
+    words.sort();
+    words.dedup();
+    assert_eq!((timeline(&lab, "news").len(), words.len()), (120, 120));
+}
+
+fn wake(lab: &Lab, secret: &str) -> Reply {
+    lab.post(RUN).header("authorization", format!("Bearer {secret}")).send()
+}
+
+#[test]
+fn somebody_with_the_secret_makes_it_publish() {
+    let secret = "a secret of the operator's";
+    let lab = Lab::start_with(Engine::Postgres, &[QUIET, ("CAMPANILE_RUN_SECRET", secret)]);
+    let waiting = post(&lab, "waiting");
+    publish_now(&lab, &waiting);
+    for wrong in ["", "a secret", "A SECRET OF THE OPERATOR'S", &*lab.key] {
+        wake(&lab, wrong).expect_problem(401, "unauthenticated");
+    }
+    lab.post(RUN).send().expect_problem(401, "unauthenticated");
+    assert_eq!(text(&job_of(&lab, &waiting)["state"]), "queued");
+
+    let done = wake(&lab, secret).expect(200).json;
+
+    assert_eq!(done, json!({ "status": "done", "taken_up": 1 }));
+    assert_eq!(text(&job_of(&lab, &waiting)["state"]), "succeeded");
+    assert_eq!(wake(&lab, secret).expect(200).json["taken_up"], 0);
+    assert_eq!(timeline(&lab, "waiting").len(), 1);
+    assert!(!lab.log().contains(secret));
+}
+
+#[test]
+fn many_who_wake_it_at_once_publish_everything_once() {
+    let lab = Lab::start_with(Engine::Postgres, &[QUIET, ("CAMPANILE_RUN_SECRET", "s")]);
+    let connection = sandbox(&lab, "news");
+    for number in 0..60 {
+        let targets = json!([{ "connection_id": connection }]);
+        let post = new_post(&lab, json!({ "content": format!("{number}"), "targets": targets }));
+        publish_now(&lab, &post);
+    }
+    let taken: u64 = std::thread::scope(|scope| {
+        let ask = || wake(&lab, "s").expect(200).json["taken_up"].as_u64().unwrap();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(taken, 60);
+    assert_eq!(timeline(&lab, "news").len(), 60);
+}
+
+#[test]
+fn without_a_secret_there_is_no_such_route() {
+    let lab = Lab::start(Engine::Sqlite);
+    for secret in ["", "guess", &*lab.key] {
+        wake(&lab, secret).expect_problem(404, "not_found");
+    }
+    lab.post(RUN).send().expect_problem(404, "not_found");
+}
+
+#[test]
+fn where_a_runner_runs_it_is_only_woken() {
+    let lab = Lab::start_with(Engine::Sqlite, &[("CAMPANILE_RUN_SECRET", "s")]);
+    assert_eq!(wake(&lab, "s").expect(200).json["status"], "runner_woken");
+    wake(&lab, "t").expect_problem(401, "unauthenticated");
+}
+
+#[test]
+fn on_sqlite_one_process_does_everything() {
+    let lab = Lab::start(Engine::Sqlite);
+    lab.stop();
+    for arguments in [&["serve", "--no-runner"][..], &["runner"], &["runner", "--no-runner"]] {
+        let output = lab.try_cli(arguments, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert!(said.contains("PostgreSQL"), "{said}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What all clients of a run share.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use serde::Deserialize;
+
+use crate::{api::Api, diary::Entry};
+
+pub(crate) struct World {
+    pub(crate) api: Api,
+    pub(crate) seed: u64,
+    /// Names of accounts and what the service calls them.
+    pub(crate) connections: BTreeMap<String, String>,
+    pub(crate) stop: AtomicBool,
+    posts: AtomicU64,
+    diary: Mutex<Vec<Entry>>,
+}
+
+impl World {
+    pub(crate) fn new(api: Api, seed: u64, connections: BTreeMap<String, String>) -> Self {
+        let (stop, posts) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { api, seed, connections, stop, posts, diary: Mutex::default() }
+    }
+
+    pub(crate) fn next_number(&self) -> u64 {
+        self.posts.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn keep(&self, entry: Entry) {
+        self.diary.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    pub(crate) fn diary(&self) -> Vec<Entry> {
+        self.diary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The jobs of a post as the service shows them, newest first.
+    pub(crate) async fn jobs(&self, post: &str) -> Vec<Job> {
+        let mut reply = self.api.get(&format!("/schedule?post_id={post}")).await;
+        let jobs = serde_json::from_value(reply.json["publish_jobs"].take());
+        jobs.unwrap_or_else(|error| {
+            self.api.complain(format!("the jobs of {post} cannot be read: {error}"));
+            Vec::new()
+        })
+    }
+}
+
+/// A job, as far as it is judged.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) id: String,
+    /// Whether it started more than a minute after its time.
+    pub(crate) late: bool,
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) connection_id: Option<String>,
+    pub(crate) outcome: String,
+    pub(crate) stage: String,
+    pub(crate) published: Vec<Receipt>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Receipt {
+    pub(crate) remote_id: String,
+}
