@@ -20,7 +20,7 @@ bench: ## Measure throughput, memory and start-up time, as ratios
 	scripts/bench.sh
 
 kill-loop: ## Kill the service 5,000 times, and check that no post was lost or went out twice
-	scripts/kill-loop.sh --kills 5000
+	scripts/kill-loop.sh --kills 5000 --accounts 12 --patience 1500
 
 clean: ## Remove what was built and what the tests installed for themselves
 	-scripts/postgres.sh stop

@@ -31,6 +31,6 @@ cargo build --release --locked -p campanile
 cargo build --release --locked -p campanile-trial
 
 for flaw in "${flaws[@]}"; do
-    "$built/kill-loop" "${where[@]}" --kills 120 --clients 40 --flaw "$flaw" "$@"
+    "$built/kill-loop" "${where[@]}" --kills 120 --clients 40 --accounts 2 --flaw "$flaw" "$@"
 done
 [ ${#flaws[@]} -gt 0 ] || "$built/kill-loop" "${where[@]}" "$@"

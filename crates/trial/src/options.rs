@@ -25,6 +25,11 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 24, value_name = "NUMBER")]
     pub(crate) clients: u64,
 
+    /// Accounts on each platform. A long run needs more of them: a list in which hundreds of
+    /// posts follow upon one that is looked for is not read to its end.
+    #[arg(long, default_value_t = 5, value_name = "NUMBER")]
+    pub(crate) accounts: usize,
+
     /// A PostgreSQL server on which a database may be made; without one the run is on SQLite.
     #[arg(long, value_name = "URL")]
     pub(crate) postgres: Option<String>,

@@ -117,13 +117,12 @@ pub(crate) async fn connect(
     role: Role,
     origin: &str,
     platforms: &Platforms,
+    accounts: usize,
 ) -> Outcome<(Api, BTreeMap<String, String>)> {
     let process = service.start(role, None)?;
     let api = Api::new(origin, &service.first_key().await?);
     let mut connections = BTreeMap::new();
     for kind in Kind::ALL {
-        // Few enough that posts of one account meet.
-        let accounts = if kind == Kind::Unreadable { 2 } else { 3 };
         for account in (0..accounts).map(|number| kind.account(number)) {
             let (platform, form) = platforms.form(kind, &account)?;
             let path = format!("/connections/{platform}");

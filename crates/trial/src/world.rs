@@ -58,6 +58,18 @@ pub(crate) struct Job {
     /// Whether it started more than a minute after its time.
     pub(crate) late: bool,
     pub(crate) targets: Vec<Target>,
+    pub(crate) attempts: Vec<Attempt>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Attempt {
+    state: String,
+}
+
+impl Attempt {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.state == "succeeded"
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -136,12 +136,12 @@ fn cid(record: &Value) -> String {
 }
 
 async fn get(double: &Double, asked: &Asked) -> Answer {
-    if fate::read_fails(&double.shared).await {
-        return refusal(502, "UpstreamFailure");
-    }
     let parameter = |name| asked.parameter(name).unwrap_or_default();
     let (repo, place) = (parameter("repo"), parameter("rkey"));
     let account = repo.strip_prefix(DID).unwrap_or_default();
+    if fate::read_fails(&double.shared, account).await {
+        return refusal(502, "UpstreamFailure");
+    }
     match double.with(account, |room| room.records.get(&place).cloned()) {
         Some(record) => {
             let uri = format!("at://{repo}/{COLLECTION}/{place}");

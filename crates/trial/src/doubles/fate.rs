@@ -2,8 +2,10 @@
 
 use std::{future::Future, time::Duration};
 
+use campanile_model::time::SECOND;
+
 use super::{Shared, wire::Answer};
-use crate::chance::Chance;
+use crate::{chance::Chance, now};
 
 /// A platform may take so long to accept a call whose caller has gone away. The service waits
 /// ten seconds before it believes that nothing happened.
@@ -103,14 +105,16 @@ fn later(delay: Duration, act: impl Future<Output = ()> + Send + 'static) {
     });
 }
 
-/// Reading fails now and then, and sometimes takes a while.
-pub(super) async fn read_fails(shared: &Shared) -> bool {
-    let mut chance = shared.chance("read");
+/// Reading fails now and then for some seconds, and sometimes takes a while.
+pub(super) async fn read_fails(shared: &Shared, account: &str) -> bool {
     if shared.is_calm() {
         return false;
     }
+    let mut chance = shared.chance("read");
     if chance.percent(25) {
         tokio::time::sleep(Duration::from_millis(chance.below(400))).await;
     }
-    chance.percent(8)
+    // A list of many pages has to be read as a whole, so all of them fail together.
+    let moment = now() / (3 * SECOND);
+    Chance::new(shared.seed, &format!("reading {account} {moment}")).percent(4)
 }

@@ -53,7 +53,7 @@ async fn list(double: &Double, account: &str, asked: &Asked) -> Answer {
         let is_first = account == Kind::Unreadable.account(0);
         return if is_first { error(503) } else { endless(max) };
     }
-    if fate::read_fails(&double.shared).await {
+    if fate::read_fails(&double.shared, account).await {
         return error(503);
     }
     let id = |status: &Value| status["id"].as_str().and_then(|id| id.parse::<usize>().ok());

@@ -50,7 +50,8 @@ impl Story {
 
     fn broken(self) -> Vec<Promise> {
         let connections = BTreeMap::from([(ACCOUNT.to_owned(), "c".to_owned())]);
-        let job = Job { id: "j".to_owned(), late: false, targets: vec![self.target] };
+        let job =
+            Job { id: "j".to_owned(), late: false, targets: vec![self.target], attempts: vec![] };
         let shown = HashMap::from([(7, vec![job])]);
         let verdict = judge(&[self.entry], &self.ledger, &shown, &connections);
         verdict.broken.into_iter().map(|(promise, _)| promise).collect()
