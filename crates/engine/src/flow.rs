@@ -7,7 +7,7 @@ use campanile_machine::{Answer, Effect, Ended, Event, Moment, Rules, Sight, Step
 use campanile_model::{
     post,
     publish::{Class, Failure, Safety, Stage},
-    time::Millis,
+    time::{Millis, SECOND},
 };
 use campanile_store::{
     StoreError,
@@ -30,6 +30,9 @@ const RENEW_LEASE_EVERY: Duration = Duration::from_millis((LEASE / 4) as u64);
 
 /// People see what takes longer than this.
 const NOTICEABLE: Duration = Duration::from_millis(500);
+
+/// A publish call takes no longer, with some room.
+const LONGEST_CALL: Millis = 40 * SECOND;
 
 /// An entry in a runner's hands.
 pub(crate) struct Work {
@@ -56,12 +59,14 @@ pub(crate) struct Flowing {
     scribe: Scribe,
     work: Work,
     opened: Option<Opened>,
+    /// Until when the last stored step gave us the entry.
+    held_until: Millis,
 }
 
 /// Goes on with an entry until it ends, waits, or is taken away.
 pub(crate) async fn drive(engine: Arc<Engine>, scribe: Scribe, work: Work) {
     let name = work.entry.name.clone();
-    let flowing = Flowing { engine, scribe, work, opened: None };
+    let flowing = Flowing { engine, scribe, work, opened: None, held_until: 0 };
     if let Err(error) = flowing.run().await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(error, job = %name.job, "publishing paused; it goes on when its lease ends");
@@ -110,18 +115,17 @@ impl Flowing {
         loop {
             match tokio::time::timeout(RENEW_LEASE_EVERY, &mut doing).await {
                 Ok(done) => return Ok(Some(done)),
-                Err(_) => {
-                    let until = self.engine.now() + LEASE;
-                    let entry = &self.work.entry;
-                    let extend = async |mut tx: campanile_store::Tx| {
-                        queue::extend(&mut tx, entry, until).await
-                    };
-                    if !self.engine.db.write(extend).await? {
-                        return Ok(None);
-                    }
-                }
+                Err(_) if !self.extend().await? => return Ok(None),
+                Err(_) => {}
             }
         }
+    }
+
+    /// Makes the lease longer; `false` when it was lost.
+    async fn extend(&self) -> Result<bool, StoreError> {
+        let (entry, until) = (&self.work.entry, self.engine.now() + LEASE);
+        let extend = async |mut tx: campanile_store::Tx| queue::extend(&mut tx, entry, until).await;
+        self.engine.db.write(extend).await
     }
 
     /// Waits for something; when it takes long, the post is shown as being published.
@@ -138,7 +142,14 @@ impl Flowing {
             // What is being done matters more than how it is shown.
             tracing::warn!(error = &error as &dyn std::error::Error, "a post's status is behind");
         }
-        Ok(doing.await)
+        loop {
+            if let Ok(done) = tokio::time::timeout(RENEW_LEASE_EVERY, &mut doing).await {
+                return Ok(done);
+            }
+            // A call that has begun is waited for even without a lease: to drop it would undo
+            // nothing, and its outcome is refused where another runner has the entry.
+            let _ = self.extend().await;
+        }
     }
 
     /// Stores the step that follows from an event, and says what is to be done then. `None` when
@@ -151,15 +162,17 @@ impl Flowing {
             let step = next(&self.work.entry.flow, event.clone(), &rules, moment);
             let effect = step.effect;
             let note = self.note(step, frozen.clone(), now);
-            let entry = note.entry.clone();
+            let (entry, wake_at) = (note.entry.clone(), note.wake_at);
             #[cfg(feature = "flaws")]
             if entry.flow.stage == Stage::Calling && flaw::is_planted("intent-after-call") {
                 self.work.entry = entry;
+                self.held_until = wake_at;
                 return Some(effect);
             }
             match self.scribe.write(note).await {
                 Stored::Yes => {
                     self.work.entry = entry;
+                    self.held_until = wake_at;
                     return Some(effect);
                 }
                 Stored::CancelAsked => self.work.entry.flow.cancel = true,
@@ -320,6 +333,11 @@ impl Flowing {
             let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
                 return Ok(None);
             };
+            // The store may have been away while the intent waited for it. A call that outlasts
+            // its lease could meet another runner's; that one will read instead.
+            if self.engine.now() + LONGEST_CALL > self.held_until {
+                return Ok(None);
+            }
             let access = self.access(opened);
             crash::point("before-call");
             let answer = self.shown(opened.platform.publish(&access, frozen)).await?;
