@@ -78,6 +78,7 @@ mod schedule_abuse;
 #[cfg(test)]
 mod secrecy;
 #[cfg(test)]
+mod service;
 mod settings;
 #[cfg(test)]
 mod smoke;
