@@ -191,10 +191,7 @@ impl Flowing {
         if frozen.is_some() {
             entry.frozen = frozen;
         }
-        let wake_at = match step.effect {
-            Effect::Wait | Effect::Finish => step.flow.next_at,
-            _ => now + LEASE,
-        };
+        let wake_at = step.wake_at(now + LEASE);
         let held = entry.token;
         Note { entry, held, ended: step.ended, effect: step.effect, wake_at, now }
     }

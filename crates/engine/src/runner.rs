@@ -192,11 +192,7 @@ impl Runner {
         }
         let rules = Rules { safety: Safety::Nothing, late_window };
         let step = next(&entry.flow, Event::Claimed, &rules, Moment { now, chance: chance() });
-        let effect = step.effect;
-        let wake_at = match effect {
-            Effect::Wait | Effect::Finish => step.flow.next_at,
-            _ => now + LEASE,
-        };
+        let (effect, wake_at) = (step.effect, step.wake_at(now + LEASE));
         flow::apply(&mut entry, &step);
         let note = Note { entry, held, ended: step.ended, effect, wake_at, now };
         Taken { note, document, late_window, place, effect: Some(effect) }

@@ -79,6 +79,15 @@ pub struct Step {
 }
 
 impl Step {
+    /// When somebody is to look at the flow again: at its time when it waits, else when the lease
+    /// of whoever carries out the effect has ended.
+    pub fn wake_at(&self, lease_ends: Millis) -> Millis {
+        match self.effect {
+            Effect::Wait | Effect::Finish => self.flow.next_at,
+            _ => lease_ends,
+        }
+    }
+
     pub(crate) fn ending(self, ended: Ended) -> Self {
         Self { ended: Some(ended), ..self }
     }

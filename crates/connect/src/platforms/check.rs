@@ -39,8 +39,9 @@ pub fn texts(about: &About, draft: &Draft, length: impl Fn(&str) -> usize) -> Ve
             breaches.push(Breach::new(field_of(part), "too_long", message));
         }
         let empty = draft.text_of(part).trim().is_empty();
-        if empty && (part > 0 || draft.media.is_empty()) {
-            let message = "there is neither text nor media to publish";
+        let bare = draft.media.is_empty() && draft.options.link.is_none();
+        if empty && (part > 0 || bare) {
+            let message = "there is nothing to publish: no text, no media, no link";
             breaches.push(Breach::new(field_of(part), "empty", message));
         }
     }
@@ -63,7 +64,7 @@ pub fn field_of(part: u32) -> String {
 pub fn media(about: &About, draft: &Draft) -> Vec<Breach> {
     let limits = &about.limits;
     let mut breaches = Vec::new();
-    if draft.media.len() > limits.media as usize {
+    if draft.files().len() > limits.media as usize {
         let message = format!("{} takes at most {} files", about.name, limits.media);
         breaches.push(Breach::new("media", "too_many", message));
     }

@@ -18,6 +18,20 @@ impl Draft {
         1 + u32::try_from(more).unwrap_or(u32::MAX - 1)
     }
 
+    /// The files that the post shows, by their place among the media: all but the picture of its
+    /// link, which travels with them.
+    pub fn files(&self) -> Vec<(usize, &Asset)> {
+        let thumbnail = self.thumbnail();
+        let shown = |(_, asset): &(usize, &Asset)| Some(*asset) != thumbnail;
+        self.media.iter().enumerate().filter(shown).collect()
+    }
+
+    /// The picture of the link.
+    pub fn thumbnail(&self) -> Option<&Asset> {
+        let path = self.options.link.as_ref()?.thumbnail.as_ref()?;
+        self.media.iter().find(|asset| asset.storage_path == path.as_str())
+    }
+
     /// The text of a part; the first is the post's own.
     pub fn text_of(&self, part: u32) -> &str {
         let further = |number: u32| {

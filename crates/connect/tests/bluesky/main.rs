@@ -8,5 +8,7 @@ mod limits;
 mod proxy;
 mod publishing;
 mod renewing;
+#[path = "../shared/verdict.rs"]
+mod verdict;
 mod video;
 mod world;

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use zeroize::Zeroizing;
 
+pub(crate) use crate::verdict::{published, refused, unclear};
+
 /// The password that every account has besides its app password.
 const MAIN_PASSWORD: &str = "main password of a test";
 
@@ -216,26 +218,5 @@ impl Desk<'_> {
         let records = self.records().await;
         assert_eq!(records.len(), 1, "{records:?}");
         records[0]["value"].clone()
-    }
-}
-
-pub(crate) fn published(answer: Answer) -> Receipt {
-    match answer {
-        Answer::Published(receipt) => receipt,
-        other => panic!("not published: {other:?}"),
-    }
-}
-
-pub(crate) fn refused(answer: Answer) -> Failure {
-    match answer {
-        Answer::Refused(failure) => failure,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-pub(crate) fn unclear(answer: Answer) -> Failure {
-    match answer {
-        Answer::Unclear(failure) => failure,
-        other => panic!("not unclear: {other:?}"),
     }
 }

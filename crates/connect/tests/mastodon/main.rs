@@ -31,4 +31,6 @@ mod habits;
 mod journeys;
 mod proxy;
 mod shapes;
+#[path = "../shared/verdict.rs"]
+mod verdict;
 mod world;

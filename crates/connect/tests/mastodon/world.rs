@@ -21,6 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::double::{Double, TOKEN};
 
+pub(crate) use crate::verdict::{published, refused, unclear};
+
 /// Faults of the mock hit whoever comes next: tests that set one hold this alone.
 pub(crate) static FAULTS: RwLock<()> = RwLock::const_new(());
 
@@ -205,27 +207,6 @@ pub(crate) fn operation(key: &str) -> Operation<'_> {
 
 pub(crate) fn draft(text: &str) -> Draft {
     Draft { text: text.to_owned(), ..Draft::default() }
-}
-
-pub(crate) fn published(answer: Answer) -> Receipt {
-    match answer {
-        Answer::Published(receipt) => receipt,
-        other => panic!("not published: {other:?}"),
-    }
-}
-
-pub(crate) fn refused(answer: Answer) -> Failure {
-    match answer {
-        Answer::Refused(failure) => failure,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-pub(crate) fn unclear(answer: Answer) -> Failure {
-    match answer {
-        Answer::Unclear(failure) => failure,
-        other => panic!("not unclear: {other:?}"),
-    }
 }
 
 pub(crate) fn found(sight: Sight) -> Receipt {

@@ -359,9 +359,8 @@ pub async fn ages(conn: &mut Conn, now: Millis) -> Result<Ages> {
         SELECT min(coalesce(t.undecided_since, t.intent_at)) FROM publish_targets t /* every tenant: the health of the queue */
          WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading') AND t.wake_at <= $1
            AND t.stage IN ('calling', 'reading')";
-    const DAY: Millis = time::DAY;
     let oldest_due = conn.optional(DUE, params![now], |row| row.optional_int(0)).await?;
-    let undecided = params![now + DAY];
+    let undecided = params![now + time::DAY];
     let undecided = conn.optional(UNDECIDED, undecided, |row| row.optional_int(0)).await?;
     let age = |at: Option<Option<Millis>>| at.flatten().map(|at| (now - at).max(0));
     Ok(Ages { oldest_due: age(oldest_due), oldest_undecided: age(undecided) })

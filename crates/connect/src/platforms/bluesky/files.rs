@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::check::{IMAGE_BYTES, files, thumbnail};
+use super::check::IMAGE_BYTES;
 use super::picture::{self, Picture};
 use super::video::Service;
 use super::xrpc::Server;
@@ -29,7 +29,7 @@ pub(super) fn has_embed(draft: &Draft) -> bool {
 impl Files<'_> {
     /// Uploads what the draft has, and says how the post shows it.
     pub(super) async fn embed(&self, draft: &Draft) -> Result<Value, Failure> {
-        let assets = files(draft);
+        let assets = draft.files();
         match assets.first() {
             Some((_, video)) if video.is_video() => self.video(video).await,
             Some(_) => self.pictures(assets.iter().map(|(_, asset)| *asset)).await,
@@ -84,7 +84,7 @@ impl Files<'_> {
         if link.thumbnail.is_some() {
             let message = "the picture of the link is not in the media library";
             let missing = || Failure::new(Class::MissingContent, "thumbnail_missing", message);
-            let asset = thumbnail(draft).ok_or_else(missing)?;
+            let asset = draft.thumbnail().ok_or_else(missing)?;
             external["thumb"] = self.picture(asset).await?.0;
         }
         Ok(json!({ "$type": "app.bsky.embed.external", "external": external }))

@@ -53,7 +53,7 @@ fn media(instance: &Instance, media: &[Asset], breaches: &mut Vec<Breach>) {
     }
     if media.is_empty() && instance.is("pixelfed") {
         let message = "the server takes no posts without a picture or a video";
-        breaches.push(Breach::new("media", "required", message));
+        breaches.push(Breach::new("media", "empty", message));
     }
 }
 

@@ -169,6 +169,21 @@ both! {
         assert_eq!(each(&job["targets"], "platform"), ["bluesky", "mastodon"]);
     }
 
+    fn a_draft_may_be_empty_until_it_is_planned(engine: Engine) {
+        let lab = lab(engine);
+        let targets = NETWORKS.map(|network| {
+            let id = connect(&lab, network, Person::new(network).form());
+            json!({ "connection_id": id })
+        });
+        let mut draft = json!({ "targets": targets });
+        lab.post("/posts").key(&lab.key).json(draft.clone()).send().expect(201);
+
+        draft["scheduled_at"] = json!(from_now(&lab, 3600 * SECOND));
+        let planned = lab.post("/posts").key(&lab.key).json(draft).send();
+
+        expect_faults(planned, &[("targets[0].content", "empty"), ("targets[1].content", "empty")]);
+    }
+
     fn limits_are_checked_before_anything_is_planned(engine: Engine) {
         let lab = lab(engine);
         let people = NETWORKS.map(Person::new);

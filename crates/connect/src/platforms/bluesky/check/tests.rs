@@ -6,6 +6,7 @@ use campanile_model::label::StoragePath;
 use campanile_model::post::{LinkCard, SandboxOutcome};
 
 use super::*;
+use crate::platforms::Asset;
 
 fn draft(text: &str) -> Draft {
     Draft { text: text.to_owned(), ..Draft::default() }
@@ -67,12 +68,12 @@ fn every_part_of_a_thread_is_checked() {
     let parts = [" ".to_owned(), "x".repeat(300), "x".repeat(301)];
     draft.options.thread = Some(List(parts.into_iter().map(Text).collect()));
 
-    assert_eq!(codes(&draft), ["options.thread[0] required", "options.thread[2] too_long"]);
+    assert_eq!(codes(&draft), ["options.thread[0] empty", "options.thread[2] too_long"]);
 }
 
 #[test]
 fn a_post_needs_something() {
-    assert_eq!(codes(&draft(" \n")), ["content required"]);
+    assert_eq!(codes(&draft(" \n")), ["content empty"]);
     let mut only_link = draft("");
     only_link.options.link = link("https://example.com", None);
     assert!(codes(&only_link).is_empty());
@@ -88,7 +89,11 @@ fn four_pictures_or_one_video() {
     assert_eq!(codes(&with_media(&["image/png", "video/mp4"])), ["media mixed_media"]);
     assert_eq!(
         codes(&with_media(&["image/tiff", "video/quicktime"])),
-        ["media mixed_media", "media[0] unsupported_media_type", "media[1] unsupported_media_type"]
+        [
+            "media[0] media_type_not_supported",
+            "media[1] media_type_not_supported",
+            "media mixed_media",
+        ]
     );
 }
 
@@ -101,7 +106,7 @@ fn files_have_limits() {
 
     assert_eq!(
         codes(&draft),
-        ["media[0] too_large", "media[0] video_too_long", "media[0].alt_text too_long"]
+        ["media[0] too_large", "media[0].alt_text too_long", "media[0] video_too_long"]
     );
 }
 
@@ -113,11 +118,11 @@ fn a_link_takes_the_place_of_media() {
 
     draft.options.link = link("https://example.com", Some(path("m0.bin")));
     assert!(codes(&draft).is_empty());
-    assert_eq!(thumbnail(&draft), Some(&draft.media[0]));
-    assert!(files(&draft).is_empty());
+    assert_eq!(draft.thumbnail(), Some(&draft.media[0]));
+    assert!(draft.files().is_empty());
 
     draft.media[0].media_type = "video/mp4".to_owned();
-    assert_eq!(codes(&draft), ["options.link.thumbnail unsupported_media_type"]);
+    assert_eq!(codes(&draft), ["options.link.thumbnail media_type_not_supported"]);
 }
 
 #[test]
@@ -130,9 +135,9 @@ fn options_of_other_platforms_are_refused() {
         outcome: Some(SandboxOutcome::Slow),
         ..TargetOptions::default()
     };
-    let unsupported = ["visibility", "content_warning", "sensitive", "outcome"];
+    let unsupported = ["content_warning", "sensitive", "outcome", "visibility"];
     let expected: Vec<_> =
-        unsupported.iter().map(|name| format!("options.{name} unsupported_option")).collect();
+        unsupported.iter().map(|name| format!("options.{name} option_not_supported")).collect();
     assert_eq!(codes(&draft), expected);
 
     draft.options =

@@ -98,7 +98,7 @@ fn media_are_counted_and_do_not_mix() {
     assert_eq!(found(&on("gotosocial"), &mixed), []);
     let two = with_media(vec![asset("video/mp4"); 2]);
     assert_eq!(found_codes(&two), one("media", "mixed_media"));
-    assert_eq!(found(&on("pixelfed"), &draft("a")), one("media", "required"));
+    assert_eq!(found(&on("pixelfed"), &draft("a")), one("media", "empty"));
 }
 
 #[test]
