@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use campanile_connect::platforms::{Account, Platform, Secret};
+use campanile_connect::platforms::{Account, Draft, Platform, Secret};
 use campanile_model::{
     ids::ConnectionId,
-    publish::{Class, Failure},
+    publish::{Class, Failure, Safety},
     time::{MINUTE, Millis, SECOND},
 };
 use campanile_store::{StoreError, connections, connections::Connection, outbox};
@@ -112,6 +112,50 @@ impl Accounts {
     }
 }
 
+/// An account that can be used.
+pub(crate) struct Opened {
+    pub(crate) platform: Arc<dyn Platform>,
+    pub(crate) connection: Connection,
+    pub(crate) account: Account,
+    pub(crate) secret: Secret,
+}
+
+impl Opened {
+    /// Opens the account, or says why it cannot be used.
+    pub(crate) fn new(
+        engine: &Engine,
+        connection: Connection,
+    ) -> Result<Self, (Failure, Connection)> {
+        let Some(platform) = engine.platforms.find(&connection.platform).cloned() else {
+            let message = "this version does not know the account's platform";
+            let failure = Failure::new(Class::MissingContent, "platform_gone", message);
+            return Err((failure, connection));
+        };
+        match engine.accounts.open(&connection) {
+            Ok((account, secret)) => Ok(Self { platform, connection, account, secret }),
+            Err(failure) => Err((failure, connection)),
+        }
+    }
+
+    pub(crate) fn safety(&self) -> Safety {
+        self.platform.safety(&self.account)
+    }
+
+    /// Whether the secret is about to expire.
+    pub(crate) fn is_stale(&self, now: Millis) -> bool {
+        self.platform.renew_before(&self.secret).is_some_and(|last| now >= last)
+    }
+
+    /// Why the account would not take the draft: limits may have changed since it was planned.
+    pub(crate) fn refusal(&self, draft: &Draft) -> Option<Failure> {
+        let breaches = self.platform.check(&self.account, draft);
+        let first = breaches.first()?;
+        let all: Vec<_> =
+            breaches.iter().map(|breach| format!("{}: {}", breach.field, breach.message)).collect();
+        Some(Failure::new(Class::Rejected, first.code, all.join("; ")))
+    }
+}
+
 /// What came of renewing a secret.
 pub(crate) enum Renewal {
     /// There is a newer one in the store, ours or somebody else's.
@@ -183,9 +227,13 @@ pub(crate) async fn expire(engine: &Engine, connection: &Connection) -> Result<(
                     "connection_id": connection.id, "platform": connection.platform,
                     "handle": connection.handle,
                 });
-                let event = "connection.expired";
-                let (brand, id) = (&connection.brand, connection.id.as_str());
-                outbox::put(&mut tx, brand, event, id, &payload.to_string(), now).await?;
+                let event = outbox::Event {
+                    brand: &connection.brand,
+                    kind: "connection.expired",
+                    resource_id: connection.id.as_str(),
+                    payload: payload.to_string(),
+                };
+                outbox::put(&mut tx, &[event], now).await?;
             }
             Ok(())
         })

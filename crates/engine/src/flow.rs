@@ -4,7 +4,7 @@ mod patience;
 
 use std::sync::Arc;
 
-use campanile_connect::platforms::{Access, Account, Draft, Operation, Platform, Secret};
+use campanile_connect::platforms::{Access, Draft};
 use campanile_machine::{Answer, Effect, Ended, Event, Moment, Rules, Sight, Step, next};
 use campanile_model::{
     post,
@@ -13,7 +13,6 @@ use campanile_model::{
 };
 use campanile_store::{
     StoreError,
-    connections::Connection,
     publish::{Entry, queue},
 };
 use tokio::sync::OwnedSemaphorePermit;
@@ -22,9 +21,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::flaw;
 use crate::{
     Engine, LEASE,
-    accounts::{self, Renewal},
+    accounts::{self, Opened, Renewal},
     chance, crash, draft, operation,
-    scribe::{Note, Scribe, Stored},
+    scribe::{Note, Refused, Scribe},
 };
 
 /// A publish call takes no longer, with some room.
@@ -40,29 +39,22 @@ pub(crate) struct Work {
     pub(crate) effect: Option<Effect>,
     /// Its place among those who use the account.
     pub(crate) place: Option<OwnedSemaphorePermit>,
-}
-
-/// An account that can be used.
-struct Opened {
-    platform: Arc<dyn Platform>,
-    connection: Connection,
-    account: Account,
-    secret: Secret,
+    /// The account, once it was looked at.
+    pub(crate) opened: Option<Opened>,
+    /// Until when the last stored step gave us the entry.
+    pub(crate) held_until: Millis,
 }
 
 pub(crate) struct Flowing {
     engine: Arc<Engine>,
     scribe: Scribe,
     work: Work,
-    opened: Option<Opened>,
-    /// Until when the last stored step gave us the entry.
-    held_until: Millis,
 }
 
 /// Goes on with an entry until it ends, waits, or is taken away.
 pub(crate) async fn drive(engine: Arc<Engine>, scribe: Scribe, work: Work) {
     let name = work.entry.name.clone();
-    let flowing = Flowing { engine, scribe, work, opened: None, held_until: 0 };
+    let flowing = Flowing { engine, scribe, work };
     if let Err(error) = flowing.run().await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(error, job = %name.job, "publishing paused; it goes on when its lease ends");
@@ -102,25 +94,25 @@ impl Flowing {
             let step = next(&self.work.entry.flow, event.clone(), &rules, moment);
             let effect = step.effect;
             let note = self.note(step, frozen.clone(), now);
-            let (entry, wake_at) = (note.entry.clone(), note.wake_at);
+            let wake_at = note.wake_at;
             #[cfg(feature = "flaws")]
-            if entry.flow.stage == Stage::Calling && flaw::is_planted("intent-after-call") {
-                self.work.entry = entry;
-                self.held_until = wake_at;
+            if note.entry.flow.stage == Stage::Calling && flaw::is_planted("intent-after-call") {
+                self.work.entry = note.entry;
+                self.work.held_until = wake_at;
                 return Some(effect);
             }
             match self.scribe.write(note).await {
-                Stored::Yes => {
+                Ok(entry) => {
                     self.work.entry = entry;
-                    self.held_until = wake_at;
+                    self.work.held_until = wake_at;
                     return Some(effect);
                 }
-                Stored::CancelAsked => self.work.entry.flow.cancel = true,
+                Err(Refused::CancelAsked) => self.work.entry.flow.cancel = true,
                 #[cfg(feature = "flaws")]
-                Stored::Lost if chance() < 800 && flaw::is_planted("no-fencing") => {
+                Err(Refused::Lost) if chance() < 800 && flaw::is_planted("no-fencing") => {
                     self.work.entry.token += 1;
                 }
-                Stored::Lost => return None,
+                Err(Refused::Lost) => return None,
             }
         }
     }
@@ -137,14 +129,14 @@ impl Flowing {
     }
 
     fn rules(&self) -> Rules {
-        let safety = self.opened.as_ref().map(|opened| opened.platform.safety(&opened.account));
         // An account that is gone cannot be read.
-        Rules { safety: safety.unwrap_or(Safety::Nothing), late_window: self.work.late_window }
+        let safety = self.work.opened.as_ref().map_or(Safety::Nothing, Opened::safety);
+        Rules { safety, late_window: self.work.late_window }
     }
 
     /// Loads the account, or says why it cannot be used.
     async fn open(&mut self) -> Result<Result<(), Failure>, StoreError> {
-        if self.opened.is_some() {
+        if self.work.opened.is_some() {
             return Ok(Ok(()));
         }
         let gone =
@@ -158,18 +150,17 @@ impl Flowing {
         let Some(connection) = connection else {
             return gone("connection_gone", "the account is not connected any more");
         };
-        let Some(platform) = self.engine.platforms.find(&connection.platform).cloned() else {
-            return gone("platform_gone", "this version does not know the account's platform");
-        };
-        match self.engine.accounts.open(&connection) {
-            Ok((account, secret)) => {
-                self.work.entry.platform.clone_from(&connection.platform);
-                self.opened = Some(Opened { platform, connection, account, secret });
+        match Opened::new(&self.engine, connection) {
+            Ok(opened) => {
+                self.work.entry.platform.clone_from(&opened.connection.platform);
+                self.work.opened = Some(opened);
                 Ok(Ok(()))
             }
-            Err(failure) => {
-                // Only connecting it again helps, so it is shown as what it is.
-                accounts::expire(&self.engine, &connection).await?;
+            Err((failure, connection)) => {
+                if failure.class == Class::Auth {
+                    // Only connecting it again helps, so it is shown as what it is.
+                    accounts::expire(&self.engine, &connection).await?;
+                }
                 Ok(Err(failure))
             }
         }
@@ -190,7 +181,7 @@ impl Flowing {
     async fn holding_prepare(&mut self) -> Result<Option<Result<String, Failure>>, StoreError> {
         if self.work.entry.flow.attempt > 0 {
             // The last call took its time, in which the account may have been removed.
-            self.opened = None;
+            self.work.opened = None;
         }
         if let Err(failure) = self.open().await? {
             return Ok(Some(Err(failure)));
@@ -202,19 +193,12 @@ impl Flowing {
             Ok(draft) => draft,
             Err(failure) => return Ok(Some(Err(failure))),
         };
-        let Some(opened) = &self.opened else { return Ok(None) };
-        if let Some(failure) = refusal(opened, &draft) {
+        let Some(opened) = &self.work.opened else { return Ok(None) };
+        if let Some(failure) = opened.refusal(&draft) {
             return Ok(Some(Err(failure)));
         }
-        let entry = &self.work.entry;
-        let key = operation::key(entry);
-        let operation = Operation {
-            key: &key,
-            due: entry.flow.due,
-            part: entry.flow.part,
-            previous: &entry.receipts,
-            earlier: entry.frozen.as_deref(),
-        };
+        let key = operation::key(&self.work.entry);
+        let operation = operation::of(&self.work.entry, &key);
         if let Some(frozen) = opened.platform.freeze(&opened.account, &draft, &operation) {
             return Ok(Some(Ok(frozen)));
         }
@@ -248,10 +232,8 @@ impl Flowing {
         let post: post::Draft = serde_json::from_str(document).map_err(damaged)?;
         let connection = self.work.entry.connection.as_ref();
         let Some(target) = connection.and_then(|id| draft::target(&post, id)) else {
-            return missing(
-                "target_gone",
-                "the post does not name the account any more".to_owned(),
-            );
+            let message = "the post does not name the account any more";
+            return missing("target_gone", message.to_owned());
         };
         let mut conn = self.engine.db.read().await?;
         let brand = &self.work.entry.name.brand;
@@ -260,19 +242,18 @@ impl Flowing {
         if let Some(path) = lost.first() {
             return missing("media_gone", format!("{} is gone", path.as_str()));
         }
-        self.work.entry.draft = Some(serde_json::to_string(&draft).map_err(damaged)?);
-        self.work.entry.flow.parts = draft.parts();
+        draft::freeze(&mut self.work.entry, &draft).map_err(damaged)?;
         Ok(Ok(draft))
     }
 
     async fn call(&mut self) -> Result<Option<Effect>, StoreError> {
         let answer = {
-            let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
+            let (Some(opened), Some(frozen)) = (&self.work.opened, &self.work.entry.frozen) else {
                 return Ok(None);
             };
             // The store may have been away while the intent waited for it. A call that outlasts
             // its lease could meet another runner's; that one will read instead.
-            if self.engine.now() + LONGEST_CALL > self.held_until {
+            if self.engine.now() + LONGEST_CALL > self.work.held_until {
                 return Ok(None);
             }
             let access = self.access(opened);
@@ -310,7 +291,7 @@ impl Flowing {
         if let Err(failure) = self.renew_in_time().await? {
             return Ok(Some(Sight::Unreadable(failure)));
         }
-        let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
+        let (Some(opened), Some(frozen)) = (&self.work.opened, &self.work.entry.frozen) else {
             let message = "what the call said is not known any more";
             let failure = Failure::new(Class::Ambiguous, "not_frozen", message);
             return Ok(Some(Sight::Unknowable(failure)));
@@ -321,16 +302,15 @@ impl Flowing {
 
     /// Renews a secret that is about to expire.
     async fn renew_in_time(&mut self) -> Result<Result<(), Failure>, StoreError> {
-        let Some(opened) = &self.opened else { return Ok(Ok(())) };
-        let last = opened.platform.renew_before(&opened.secret);
-        if last.is_none_or(|last| self.engine.now() < last) {
-            return Ok(Ok(()));
+        let now = self.engine.now();
+        match self.work.opened.as_ref().is_some_and(|opened| opened.is_stale(now)) {
+            true => self.renew_secret().await,
+            false => Ok(Ok(())),
         }
-        self.renew_secret().await
     }
 
     async fn renew_secret(&mut self) -> Result<Result<(), Failure>, StoreError> {
-        let Some(opened) = self.opened.take() else { return Ok(Ok(())) };
+        let Some(opened) = self.work.opened.take() else { return Ok(Ok(())) };
         let renewing = accounts::renew(&self.engine, &*opened.platform, &opened.connection);
         match self.holding(renewing).await?.transpose()? {
             Some(Renewal::Renewed) | None => self.open().await,
@@ -359,7 +339,7 @@ impl Flowing {
         let effect = self.advance(event(failure), None).await;
         if auth
             && effect == Some(Effect::Finish)
-            && let Some(opened) = &self.opened
+            && let Some(opened) = &self.work.opened
         {
             accounts::expire(&self.engine, &opened.connection).await?;
         }
@@ -373,22 +353,14 @@ pub(crate) fn apply(entry: &mut Entry, step: &Step) {
         Some(Ended::Published(receipt)) => {
             entry.receipts.push(receipt.clone());
             entry.failure = None;
-            if step.flow.stage != Stage::Published {
-                // The next part says something else.
-                entry.frozen = None;
+            // The next part says something else; after the last one nothing is left to say.
+            entry.frozen = None;
+            if step.flow.stage == Stage::Published {
+                entry.draft = None;
             }
         }
         Some(Ended::Failed { failure, .. }) => entry.failure = Some(failure.clone()),
         None => {}
     }
     entry.flow = step.flow.clone();
-}
-
-/// Limits may have changed since the post was planned.
-fn refusal(opened: &Opened, draft: &Draft) -> Option<Failure> {
-    let breaches = opened.platform.check(&opened.account, draft);
-    let first = breaches.first()?;
-    let all: Vec<_> =
-        breaches.iter().map(|breach| format!("{}: {}", breach.field, breach.message)).collect();
-    Some(Failure::new(Class::Rejected, first.code, all.join("; ")))
 }

@@ -11,6 +11,7 @@ pub mod draft;
 mod flaw;
 mod flow;
 mod operation;
+mod ready;
 mod runner;
 mod scribe;
 

@@ -1,9 +1,21 @@
 //! The name of one publish, the same however often it is tried.
 
+use campanile_connect::platforms::Operation;
 use campanile_store::publish::Entry;
 use sha2::{Digest, Sha256};
 
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// What the platform gets to know of the publish that an entry is about to do.
+pub(crate) fn of<'e>(entry: &'e Entry, key: &'e str) -> Operation<'e> {
+    Operation {
+        key,
+        due: entry.flow.due,
+        part: entry.flow.part,
+        previous: &entry.receipts,
+        earlier: entry.frozen.as_deref(),
+    }
+}
 
 /// Made of the job, the entry and the part: a new job is a new publish, a new try is not.
 pub(crate) fn key(entry: &Entry) -> String {

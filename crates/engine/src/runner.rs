@@ -19,8 +19,11 @@ use campanile_store::{
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::{
-    Engine, LEASE, chance, crash,
+    Engine, LEASE,
+    accounts::Opened,
+    chance, crash,
     flow::{self, Work},
+    ready::ready,
     scribe::{Note, Scribe, write},
 };
 
@@ -170,14 +173,15 @@ impl Runner {
         let notes: Vec<_> = taken.iter().map(|taken| &taken.note).collect();
         // The rows are held by this transaction, so nobody can have changed them.
         write(tx, &notes).await?;
-        let begins = notes.iter().filter(|note| note.effect == Effect::Prepare);
+        let begins =
+            notes.iter().filter(|note| matches!(note.effect, Effect::Prepare | Effect::Call));
         let begins: Vec<_> = begins.map(|note| &note.entry).collect();
         queue::begin(tx, &begins, now).await
     }
 
     /// Takes one entry up: from now on only its new token counts.
     fn take_up(&self, due: Due, now: Millis) -> Taken {
-        let Due { mut entry, document, schedule } = due;
+        let Due { mut entry, document, schedule, connection } = due;
         let late_window = late_window(&schedule);
         let held = entry.token;
         entry.token += 1;
@@ -188,14 +192,23 @@ impl Runner {
         if waits || matches!(entry.flow.stage, Stage::Calling | Stage::Reading) {
             let (effect, wake_at) = (Effect::Nothing, now + LEASE);
             let note = Note { entry, held, ended: None, effect, wake_at, now };
-            return Taken { note, document, late_window, place, effect: None };
+            return Taken { note, document, late_window, place, effect: None, opened: None };
         }
         let rules = Rules { safety: Safety::Nothing, late_window };
-        let step = next(&entry.flow, Event::Claimed, &rules, Moment { now, chance: chance() });
-        let (effect, wake_at) = (step.effect, step.wake_at(now + LEASE));
+        let mut step = next(&entry.flow, Event::Claimed, &rules, Moment { now, chance: chance() });
         flow::apply(&mut entry, &step);
+        let mut opened = None;
+        if step.effect == Effect::Prepare {
+            let (document, connection) = (document.as_deref(), connection.as_ref());
+            let ready = ready(&self.engine, &mut entry, document, connection, late_window, now);
+            if let Some((prepared, account)) = ready {
+                flow::apply(&mut entry, &prepared);
+                (step, opened) = (prepared, Some(account));
+            }
+        }
+        let (effect, wake_at) = (step.effect, step.wake_at(now + LEASE));
         let note = Note { entry, held, ended: step.ended, effect, wake_at, now };
-        Taken { note, document, late_window, place, effect: Some(effect) }
+        Taken { note, document, late_window, place, effect: Some(effect), opened }
     }
 
     /// A place at the account; `None` when all are taken. An account that rests moves the entry
@@ -258,14 +271,18 @@ struct Taken {
     place: Option<OwnedSemaphorePermit>,
     /// `None` when the flow has yet to be told.
     effect: Option<Effect>,
+    /// The account, where it is known already.
+    opened: Option<Opened>,
 }
 
 impl Taken {
     /// What is left to do, unless taking it up has settled it.
     fn on_its_way(self) -> Option<Work> {
-        let Self { note, document, late_window, place, effect } = self;
+        let Self { note, document, late_window, place, effect, opened } = self;
+        let Note { entry, wake_at: held_until, .. } = note;
         let settled = matches!(effect, Some(Effect::Wait | Effect::Finish | Effect::Nothing));
-        (!settled).then_some(Work { entry: note.entry, document, late_window, effect, place })
+        let work = Work { entry, document, late_window, effect, place, opened, held_until };
+        (!settled).then_some(work)
     }
 }
 

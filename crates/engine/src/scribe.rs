@@ -16,15 +16,16 @@ const LARGEST_BATCH: usize = 256;
 /// A store that cannot be reached is asked again after so long.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What became of a step that was to be stored.
+/// Why a step was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
-    Yes,
-    /// Not stored: meanwhile somebody asked to cancel.
+pub(crate) enum Refused {
+    /// Meanwhile somebody asked to cancel.
     CancelAsked,
-    /// Not stored: somebody else has the entry now.
+    /// Somebody else has the entry now.
     Lost,
 }
+
+type Stored = Result<(), Refused>;
 
 /// A step on its way into the store.
 pub(crate) struct Note {
@@ -37,7 +38,7 @@ pub(crate) struct Note {
     pub(crate) now: Millis,
 }
 
-type Pending = (Note, oneshot::Sender<Stored>);
+type Pending = (Note, oneshot::Sender<Result<Entry, Refused>>);
 
 #[derive(Clone)]
 pub(crate) struct Scribe {
@@ -55,14 +56,14 @@ impl Scribe {
         Self { notes }
     }
 
-    /// Returns once the step is durable, or it is known that it must not be.
-    pub(crate) async fn write(&self, note: Note) -> Stored {
+    /// Returns the entry once its step is durable, or it is known that it must not be.
+    pub(crate) async fn write(&self, note: Note) -> Result<Entry, Refused> {
         let (answer, outcome) = oneshot::channel();
         if self.notes.send((note, answer)).await.is_err() {
-            return Stored::Lost;
+            return Err(Refused::Lost);
         }
         // Without an answer the step may or may not be stored, so nothing may build on it.
-        outcome.await.unwrap_or(Stored::Lost)
+        outcome.await.unwrap_or(Err(Refused::Lost))
     }
 }
 
@@ -75,9 +76,9 @@ async fn write_all(db: Db, pending: Arc<Mutex<mpsc::Receiver<Pending>>>) {
         }
         drop(queue);
         let outcomes = write_batch(&db, &batch).await;
-        for ((_, answer), outcome) in batch.into_iter().zip(outcomes) {
+        for ((note, answer), outcome) in batch.into_iter().zip(outcomes) {
             // Whoever asked may have been stopped.
-            let _ = answer.send(outcome);
+            let _ = answer.send(outcome.map(|()| note.entry));
         }
     }
 }
@@ -96,7 +97,7 @@ async fn write_batch(db: &Db, batch: &[Pending]) -> Vec<Stored> {
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::error!(error, "publish steps could not be stored");
-                return vec![Stored::Lost; batch.len()];
+                return vec![Err(Refused::Lost); batch.len()];
             }
         }
     }
@@ -117,11 +118,9 @@ pub(crate) async fn write(tx: &mut Tx, notes: &[&Note]) -> Result<Vec<Stored>, S
     let stored = queue::store(tx, &rows, now).await?;
     let kept: Vec<&Note> =
         notes.iter().zip(&stored).filter(|(_, stored)| **stored).map(|(note, _)| *note).collect();
-    for note in &kept {
-        if let Some(ended) = &note.ended {
-            queue::insert_attempt(tx, &note.entry, ended, note.now).await?;
-        }
-    }
+    let ended: Vec<_> =
+        kept.iter().filter_map(|note| Some((&note.entry, note.ended.as_ref()?))).collect();
+    queue::insert_attempts(tx, &ended, now).await?;
     let with = |wanted: &[Effect]| -> Vec<&Entry> {
         let kept = kept.iter().filter(|note| wanted.contains(&note.effect));
         kept.map(|note| &note.entry).collect()
@@ -132,8 +131,8 @@ pub(crate) async fn write(tx: &mut Tx, notes: &[&Note]) -> Result<Vec<Stored>, S
     let mut outcomes = Vec::with_capacity(notes.len());
     for (note, stored) in notes.iter().zip(stored) {
         outcomes.push(match stored {
-            true => Stored::Yes,
-            false => refusal(tx, note).await?,
+            true => Ok(()),
+            false => Err(refusal(tx, note).await?),
         });
     }
     Ok(outcomes)
@@ -143,9 +142,9 @@ fn begun<'e>(entries: &[&'e Entry]) -> Vec<&'e Entry> {
     entries.iter().copied().filter(|entry| entry.flow.attempt > 0).collect()
 }
 
-async fn refusal(tx: &mut Tx, note: &Note) -> Result<Stored, StoreError> {
+async fn refusal(tx: &mut Tx, note: &Note) -> Result<Refused, StoreError> {
     Ok(match queue::is_canceled(tx, &note.entry, note.held).await? {
-        Some(true) => Stored::CancelAsked,
-        _ => Stored::Lost,
+        Some(true) => Refused::CancelAsked,
+        _ => Refused::Lost,
     })
 }

@@ -32,26 +32,35 @@ pub struct Connection {
     pub updated_at: Millis,
 }
 
-const COLUMNS: &str = "c.id, c.brand_id, c.platform, c.remote_id, c.handle, c.server,
+pub(crate) const COLUMNS: &str = "c.id, c.brand_id, c.platform, c.remote_id, c.handle, c.server,
     c.details, c.status, c.scopes, c.secret, c.secret_version, c.created_by, c.created_at,
     c.updated_at";
 
 fn read(row: &Row<'_>) -> Result<Connection> {
+    read_at(row, 0)
+}
+
+/// The account beside something else; `None` where nothing was found to join.
+pub(crate) fn read_joined(row: &Row<'_>, first: usize) -> Result<Option<Connection>> {
+    row.optional_str(first)?.map(|_| read_at(row, first)).transpose()
+}
+
+fn read_at(row: &Row<'_>, first: usize) -> Result<Connection> {
     Ok(Connection {
-        id: row.id(0)?,
-        brand: row.id(1)?,
-        platform: row.text(2)?,
-        remote_id: row.text(3)?,
-        handle: row.text(4)?,
-        server: row.text(5)?,
-        details: row.text(6)?,
-        status: ConnectionStatus::parse(row.str(7)?).unwrap_or(ConnectionStatus::Expired),
-        scopes: row.text(8)?,
-        secret: row.bytes(9)?.to_vec(),
-        secret_version: row.int(10)?,
-        created_by: row.id(11)?,
-        created_at: row.int(12)?,
-        updated_at: row.int(13)?,
+        id: row.id(first)?,
+        brand: row.id(first + 1)?,
+        platform: row.text(first + 2)?,
+        remote_id: row.text(first + 3)?,
+        handle: row.text(first + 4)?,
+        server: row.text(first + 5)?,
+        details: row.text(first + 6)?,
+        status: ConnectionStatus::parse(row.str(first + 7)?).unwrap_or(ConnectionStatus::Expired),
+        scopes: row.text(first + 8)?,
+        secret: row.bytes(first + 9)?.to_vec(),
+        secret_version: row.int(first + 10)?,
+        created_by: row.id(first + 11)?,
+        created_at: row.int(first + 12)?,
+        updated_at: row.int(first + 13)?,
     })
 }
 

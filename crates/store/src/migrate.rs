@@ -17,6 +17,7 @@ const MIGRATIONS: &[Step] = &[
     (1, "core", include_str!("../../../migrations/0001_core.sql")),
     (2, "audit_ranges", include_str!("../../../migrations/0002_audit_ranges.sql")),
     (3, "publishing", include_str!("../../../migrations/0003_publishing.sql")),
+    (5, "lean_queue", include_str!("../../../migrations/0005_lean_queue.sql")),
 ];
 
 pub const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;

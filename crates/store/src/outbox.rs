@@ -10,17 +10,27 @@ use crate::{
     params,
 };
 
-/// `event` is `noun.verb`; the payload is JSON.
-pub async fn put(
-    tx: &mut Tx,
-    brand: &BrandId,
-    event: &str,
-    resource_id: &str,
-    payload: &str,
-    now: Millis,
-) -> Result<()> {
+pub struct Event<'e> {
+    pub brand: &'e BrandId,
+    /// `noun.verb`
+    pub kind: &'e str,
+    pub resource_id: &'e str,
+    /// JSON.
+    pub payload: String,
+}
+
+pub async fn put(tx: &mut Tx, events: &[Event<'_>], now: Millis) -> Result<()> {
     const SQL: &str = "
         INSERT INTO outbox (id, brand_id, event, resource_id, payload, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
-    tx.push(SQL, params![&EventId::new(now), brand, event, resource_id, payload, now]).await
+    let ids: Vec<_> = events.iter().map(|_| EventId::new(now)).collect();
+    let sets: Vec<_> = events
+        .iter()
+        .zip(&ids)
+        .map(|(event, id)| {
+            let Event { brand, kind, resource_id, payload } = event;
+            params![id, *brand, *kind, *resource_id, payload, now].to_vec()
+        })
+        .collect();
+    tx.push_each(SQL, &sets).await
 }

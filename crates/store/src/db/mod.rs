@@ -3,6 +3,7 @@
 //! Store functions are written once: the same SQL text, `$n` parameters, the
 //! same row type. [`Conn::dialect`] is the only fork, and `grep dialect()` lists its uses.
 
+mod batch;
 mod postgres;
 mod row;
 mod sqlite;
@@ -320,13 +321,16 @@ impl Tx {
         Ok(changed)
     }
 
-    /// Runs one statement for each set of parameters and says how many rows each changed.
-    /// PostgreSQL gets them all before it is waited for.
+    /// Runs one statement for each set of parameters and says how many rows each changed, 0 or 1.
+    /// PostgreSQL gets it as a single one, so no two sets may mean the same row.
     pub async fn execute_each(
         &mut self,
         sql: &'static str,
         sets: &[Vec<Value<'_>>],
     ) -> Result<Vec<u64>> {
+        if sets.is_empty() {
+            return Ok(Vec::new());
+        }
         let state = self.state();
         let changed = match &mut state.conn {
             Conn::PostgresTx(tx) => tx.execute_each(sql, sets).await?,
@@ -340,6 +344,24 @@ impl Tx {
         };
         state.changes += changed.iter().sum::<u64>();
         Ok(changed)
+    }
+
+    /// [`Tx::execute_each`] where nobody needs to know what was changed.
+    pub async fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) -> Result<()> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let state = self.state();
+        state.changes += sets.len() as u64;
+        match &mut state.conn {
+            Conn::PostgresTx(tx) => tx.push_each(sql, sets),
+            conn => {
+                for params in sets {
+                    conn.execute(sql, params).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Changes rows whose count nobody needs. PostgreSQL gets them together with the next

@@ -4,7 +4,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use futures_util::future;
 use tokio_postgres::{NoTls, error::SqlState, types::ToSql};
 
-use super::{DEADLINE, Result, Row, StoreError, Value, boxed, value::OwnedValue};
+use super::{DEADLINE, Result, Row, StoreError, Value, batch::Batch, boxed, value::OwnedValue};
 
 const OLDEST_SERVER: i64 = 150_000;
 const CONNECTIONS: usize = 32;
@@ -67,7 +67,10 @@ impl Postgres {
 }
 
 /// A statement that waits for company.
-type Deferred = (&'static str, Vec<OwnedValue>);
+enum Deferred {
+    Once(&'static str, Vec<OwnedValue>),
+    Each(&'static str, Vec<Vec<OwnedValue>>),
+}
 
 /// A transaction that opens with its first statement.
 pub struct Transaction {
@@ -106,27 +109,40 @@ impl Transaction {
         changed.map_err(judge)
     }
 
+    /// One statement for all sets; the answer is the places of those that changed a row.
     pub(super) async fn execute_each(
         &mut self,
         sql: &str,
         sets: &[Vec<Value<'_>>],
     ) -> Result<Vec<u64>> {
         let (client, opening, deferred) = self.unsent()?;
-        let statement = client.prepare_cached(sql).await.map_err(judge)?;
-        let each = sets
-            .iter()
-            .map(async |params| client.execute(&statement, &bind(params)).await.map_err(judge));
-        let (opened, sent, changed) =
-            future::join3(open(client, opening), send(client, &deferred), future::join_all(each))
-                .await;
+        let batch = Batch::prepare(client, sql, sets).await?;
+        let bound = batch.bind();
+        let query = client.query(&batch.statement, &bound);
+        let (opened, sent, rows) =
+            future::join3(open(client, opening), send(client, &deferred), query).await;
         opened?;
         sent?;
-        changed.into_iter().collect()
+        let mut changed = vec![0; sets.len()];
+        for row in rows.map_err(judge)? {
+            let place: i64 = row.try_get(0).map_err(judge)?;
+            let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
+            if let Some(changed) = place.and_then(|place| changed.get_mut(place)) {
+                *changed = 1;
+            }
+        }
+        Ok(changed)
+    }
+
+    pub(super) fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) {
+        let owned = sets.iter().map(|set| set.iter().map(OwnedValue::from).collect());
+        self.deferred.push(Deferred::Each(sql, owned.collect()));
     }
 
     pub(super) async fn push(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<()> {
         self.client()?.prepare_cached(sql).await.map_err(judge)?;
-        self.deferred.push((sql, params.iter().map(OwnedValue::from).collect()));
+        let owned = params.iter().map(OwnedValue::from).collect();
+        self.deferred.push(Deferred::Once(sql, owned));
         Ok(())
     }
 
@@ -205,10 +221,18 @@ async fn send(client: &Lent, deferred: &[Deferred]) -> Result<()> {
     if deferred.is_empty() {
         return Ok(());
     }
-    let each = deferred.iter().map(async |(sql, owned)| {
-        let statement = client.prepare_cached(sql).await.map_err(judge)?;
-        let values: Vec<_> = owned.iter().map(OwnedValue::borrow).collect();
-        client.execute(&statement, &bind(&values)).await.map_err(judge)
+    let each = deferred.iter().map(async |deferred| match deferred {
+        Deferred::Once(sql, owned) => {
+            let statement = client.prepare_cached(sql).await.map_err(judge)?;
+            let values: Vec<_> = owned.iter().map(OwnedValue::borrow).collect();
+            client.execute(&statement, &bind(&values)).await.map_err(judge)
+        }
+        Deferred::Each(sql, owned) => {
+            let sets: Vec<Vec<_>> =
+                owned.iter().map(|set| set.iter().map(OwnedValue::borrow).collect()).collect();
+            let batch = Batch::prepare(client, sql, &sets).await?;
+            client.execute(&batch.statement, &batch.bind()).await.map_err(judge)
+        }
     });
     for outcome in future::join_all(each).await {
         outcome?;
@@ -243,7 +267,7 @@ fn ended() -> StoreError {
     StoreError::Refused("the transaction has already ended".to_owned())
 }
 
-fn judge(error: tokio_postgres::Error) -> StoreError {
+pub(super) fn judge(error: tokio_postgres::Error) -> StoreError {
     if error.is_closed() {
         return StoreError::Unavailable(boxed(error));
     }

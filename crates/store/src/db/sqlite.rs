@@ -1,6 +1,6 @@
 //! SQLite: one writer whose transactions share their fsyncs, and readers beside it.
 //!
-//! A transaction is a savepoint inside an outer one. Whoever ends a turn passes the seat to
+//! A transaction is a savepoint inside an outer one, but for the first. Whoever ends a turn passes the seat to
 //! the next in line; when nobody waits, or enough have gathered, the outer transaction is
 //! committed on a thread of its own, and only then does each member learn that it is durable.
 //! While one commit waits for the disk the next group forms, so load makes groups larger.
@@ -105,8 +105,8 @@ impl Sqlite {
     pub(super) async fn begin(&self) -> Result<Turn> {
         let line = self.line.clone();
         let mut seat = line.clone().wait_for_seat().await?;
-        let fate = match seat.join_group() {
-            Ok(fate) => fate,
+        let (fate, nested) = match seat.join_group() {
+            Ok(joined) => joined,
             Err(error) => {
                 // Others may be in the group already: it must not stay open because of us.
                 line.pass_on(seat);
@@ -114,7 +114,7 @@ impl Sqlite {
             }
         };
         line.turns.fetch_add(1, Ordering::Relaxed);
-        Ok(Turn { seat: Some(seat), line, fate })
+        Ok(Turn { seat: Some(seat), line, fate, nested })
     }
 
     /// How many transactions were begun, and how many commits they shared.
@@ -183,20 +183,37 @@ impl Drop for Place<'_> {
 }
 
 impl Seat {
-    fn join_group(&mut self) -> Result<watch::Receiver<Fate>> {
+    /// Also says whether the turn is a savepoint. The first one of a group needs none, which
+    /// spares SQLite from keeping a copy of every page that it changes.
+    fn join_group(&mut self) -> Result<(watch::Receiver<Fate>, bool)> {
         // A full disk makes SQLite give up the whole outer transaction by itself.
         if self.group.is_some() && self.connection.is_autocommit() {
             self.settle(Err("the transaction was given up by SQLite".to_owned()));
         }
-        if self.group.is_none() {
-            run(&self.connection, "BEGIN IMMEDIATE")?;
-            self.group = Some(Group { fate: watch::Sender::new(None), members: 0 });
+        if let Some(group) = &mut self.group {
+            run(&self.connection, "SAVEPOINT turn")?;
+            group.members += 1;
+            return Ok((group.fate.subscribe(), true));
         }
-        run(&self.connection, "SAVEPOINT turn")?;
-        let group =
-            self.group.get_or_insert_with(|| Group { fate: watch::Sender::new(None), members: 0 });
-        group.members += 1;
-        Ok(group.fate.subscribe())
+        run(&self.connection, "BEGIN IMMEDIATE")?;
+        let group = Group { fate: watch::Sender::new(None), members: 1 };
+        let fate = group.fate.subscribe();
+        self.group = Some(group);
+        Ok((fate, false))
+    }
+
+    /// Undoes the last turn.
+    fn undo(&mut self, nested: bool) -> Result<()> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        if nested {
+            return run(&self.connection, "ROLLBACK TO turn")
+                .and_then(|()| run(&self.connection, "RELEASE turn"));
+        }
+        let undone = run(&self.connection, "ROLLBACK");
+        self.settle(Ok(()));
+        undone
     }
 
     fn commit_group(&mut self) {
@@ -246,6 +263,8 @@ pub struct Turn {
     seat: Option<OwnedMutexGuard<Seat>>,
     line: Arc<Line>,
     fate: watch::Receiver<Fate>,
+    /// Whether it is a savepoint, and not the group's first.
+    nested: bool,
 }
 
 impl Turn {
@@ -257,7 +276,7 @@ impl Turn {
 
     pub(super) async fn commit(mut self) -> Result<()> {
         if let Some(seat) = self.seat.take() {
-            let released = run(&seat.connection, "RELEASE turn");
+            let released = if self.nested { run(&seat.connection, "RELEASE turn") } else { Ok(()) };
             self.line.pass_on(seat);
             released?;
         }
@@ -279,13 +298,8 @@ impl Turn {
     }
 
     fn undo(&mut self) -> Result<()> {
-        let Some(seat) = self.seat.take() else { return Ok(()) };
-        let undone = if seat.connection.is_autocommit() {
-            Ok(())
-        } else {
-            run(&seat.connection, "ROLLBACK TO turn")
-                .and_then(|()| run(&seat.connection, "RELEASE turn"))
-        };
+        let Some(mut seat) = self.seat.take() else { return Ok(()) };
+        let undone = seat.undo(self.nested);
         self.line.pass_on(seat);
         undone
     }

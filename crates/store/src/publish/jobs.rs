@@ -193,7 +193,7 @@ pub fn hold_statement(conn: &Conn) -> String {
     format!(
         "SELECT t.number FROM publish_jobs j
            JOIN publish_targets t ON t.brand_id = j.brand_id AND t.job_id = j.id
-          WHERE j.brand_id = $1 AND j.post_id = $2 AND j.state IN ('queued', 'running')
+          WHERE j.brand_id = $1 AND j.post_id = $2 AND j.finished_at IS NULL
           ORDER BY t.number {lock}"
     )
 }
@@ -214,7 +214,7 @@ pub enum Cancel {
 pub async fn cancel(tx: &mut Tx, tenant: &Tenant, job: &Job, now: Millis) -> Result<Cancel> {
     const ASK: &str = "
         UPDATE publish_jobs SET cancel_asked_at = coalesce(cancel_asked_at, $3), updated_at = $3
-         WHERE brand_id = $1 AND id = $2 AND state IN ('queued', 'running')";
+         WHERE brand_id = $1 AND id = $2 AND finished_at IS NULL";
     let mut entries = lock_entries(tx, tenant, &job.id).await?;
     if entries.iter().all(|entry| entry.flow.stage.is_final()) {
         return Ok(Cancel::Finished);
@@ -300,7 +300,7 @@ pub async fn find(conn: &mut Conn, tenant: &Tenant, id: &JobId) -> Result<Option
 pub async fn find_live(conn: &mut Conn, tenant: &Tenant, post: &PostId) -> Result<Option<Job>> {
     let sql = format!(
         "SELECT {JOB} FROM publish_jobs j
-          WHERE j.brand_id = $1 AND j.post_id = $2 AND j.state IN ('queued', 'running')"
+          WHERE j.brand_id = $1 AND j.post_id = $2 AND j.finished_at IS NULL"
     );
     conn.optional(&sql, params![tenant.brand(), post], read_job).await
 }
@@ -368,7 +368,7 @@ pub async fn waiting(
     let sql = format!(
         "SELECT {JOB}, p.document FROM publish_jobs j
            LEFT JOIN posts p ON p.brand_id = j.brand_id AND p.id = j.post_id
-          WHERE j.brand_id = $1 AND j.state IN ('queued', 'running') AND j.state = 'queued'
+          WHERE j.brand_id = $1 AND j.finished_at IS NULL AND j.state = 'queued'
           ORDER BY j.run_at LIMIT $2"
     );
     conn.all(&sql, params![tenant.brand(), limit], |row| {
@@ -386,7 +386,7 @@ pub async fn times(
 ) -> Result<Vec<Millis>> {
     const SQL: &str = "
         SELECT run_at FROM publish_jobs
-         WHERE brand_id = $1 AND state IN ('queued', 'running') AND run_at >= $2 AND run_at <= $3
+         WHERE brand_id = $1 AND finished_at IS NULL AND run_at >= $2 AND run_at <= $3
          ORDER BY run_at";
     conn.all(SQL, params![tenant.brand(), from, to], |row| row.int(0)).await
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use campanile_machine::Ended;
 use campanile_model::{
-    ids::{AttemptId, BrandId},
+    ids::{AttemptId, BrandId, JobId},
     post::PostStatus,
     publish::{JobState, Stage},
     time::{self, Millis},
@@ -27,6 +27,8 @@ pub struct Due {
     pub document: Option<String>,
     /// The brand's schedule settings.
     pub schedule: String,
+    /// The account, if it is still there.
+    pub connection: Option<Connection>,
 }
 
 /// Entries to be taken up now, oldest first, leaving out the brands that have enough. Locked
@@ -40,6 +42,7 @@ pub async fn due(tx: &mut Tx, now: Millis, limit: i64, busy: &[BrandId]) -> Resu
             entry: read(row)?,
             document: row.optional_text(WIDTH)?,
             schedule: row.text(WIDTH + 1)?,
+            connection: connections::read_joined(row, WIDTH + 2)?,
         })
     })
     .await
@@ -55,16 +58,18 @@ pub fn due_statement(conn: &Conn) -> String {
         ),
     );
     // The index gives the few that are due; only those are looked up elsewhere.
+    let account = connections::COLUMNS;
     format!(
-        "SELECT {COLUMNS}, p.document, b.schedule
+        "SELECT {COLUMNS}, p.document, b.schedule, {account}
            FROM (SELECT t.* FROM publish_targets t
-                  WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading')
+                  WHERE t.live = 1
                     AND t.wake_at <= $1 /* every tenant: one queue serves them all */
                     AND t.brand_id NOT IN (SELECT value FROM {list})
                   ORDER BY t.wake_at, t.brand_id, t.job_id, t.number
                   LIMIT $2 {lock}) t
            JOIN brands b ON b.id = t.brand_id
            LEFT JOIN posts p ON p.brand_id = t.brand_id AND p.id = t.post_id
+           LEFT JOIN connections c ON c.brand_id = t.brand_id AND c.id = t.connection_id
           ORDER BY t.wake_at, t.brand_id, t.job_id, t.number"
     )
 }
@@ -73,7 +78,7 @@ pub fn due_statement(conn: &Conn) -> String {
 pub async fn next_wake(conn: &mut Conn) -> Result<Option<Millis>> {
     const SQL: &str = "
         SELECT t.wake_at FROM publish_targets t /* every tenant: one queue serves them all */
-         WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading')
+         WHERE t.live = 1
          ORDER BY t.wake_at LIMIT 1";
     conn.optional(SQL, params![], |row| row.int(0)).await
 }
@@ -82,7 +87,7 @@ pub async fn next_wake(conn: &mut Conn) -> Result<Option<Millis>> {
 pub async fn release_all(tx: &mut Tx, now: Millis, lease: Millis) -> Result<u64> {
     const SQL: &str = "
         UPDATE publish_targets SET wake_at = next_at /* every tenant: nobody else runs */
-         WHERE stage IN ('waiting', 'preparing', 'calling', 'reading') AND wake_at <= $1
+         WHERE live = 1 AND wake_at <= $1
            AND wake_at > next_at";
     // A lease lies in the near future, so the index finds these without looking at the rest.
     // One that waits is held too, while it stands in line for its account.
@@ -107,7 +112,7 @@ pub async fn store(tx: &mut Tx, notes: &[Note<'_>], now: Millis) -> Result<Vec<b
                next_at = $11, intent_at = $12, absences = $13, late = $14, cancel = $15,
                renewed = $16, wake_at = $17, draft = $18, frozen = $19, receipts = $20,
                failure = $21, updated_at = $22, platform = $23, undecided_since = $24,
-               token = $25
+               token = $25, live = $26
          WHERE brand_id = $1 AND job_id = $2 AND number = $3 AND token = $4
            AND (cancel = $15 OR $15 = 1)";
     let texts = notes.iter().map(|note| texts(note.entry)).collect::<Result<Vec<_>>>()?;
@@ -159,7 +164,8 @@ fn values<'v>(
         now,
         &entry.platform,
         flow.undecided_since,
-        entry.token
+        entry.token,
+        i64::from(!flow.stage.is_final())
     ]
     .to_vec()
 }
@@ -190,18 +196,46 @@ pub async fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = 'running', started_at = $3, updated_at = $3, late = $4
          WHERE brand_id = $1 AND id = $2 AND state = 'queued'";
-    for entry in entries {
-        let Name { brand, job, .. } = &entry.name;
-        tx.push(SQL, params![brand, job, now, i64::from(entry.flow.late)]).await?;
-    }
-    Ok(())
+    // Several entries of a job may begin at once.
+    let late: BTreeMap<_, _> =
+        entries.iter().map(|entry| (job_of(entry), entry.flow.late)).collect();
+    let sets: Vec<_> = late
+        .into_iter()
+        .map(|((brand, job), late)| params![brand, job, now, i64::from(late)].to_vec())
+        .collect();
+    tx.push_each(SQL, &sets).await
 }
 
-pub async fn insert_attempt(tx: &mut Tx, entry: &Entry, ended: &Ended, now: Millis) -> Result<()> {
+fn job_of(entry: &Entry) -> (&BrandId, &JobId) {
+    (&entry.name.brand, &entry.name.job)
+}
+
+/// Writes down how attempts ended.
+pub async fn insert_attempts(
+    tx: &mut Tx,
+    attempts: &[(&Entry, &Ended)],
+    now: Millis,
+) -> Result<()> {
     const SQL: &str = "
         INSERT INTO publish_attempts (brand_id, id, job_id, number, part, attempt, state, class,
                                       code, message, repeat_is_safe, retry_at, finished_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    let ids: Vec<_> = attempts.iter().map(|_| AttemptId::new(now)).collect();
+    let sets: Vec<_> = attempts
+        .iter()
+        .zip(&ids)
+        .map(|((entry, ended), id)| attempt_values(id, entry, ended, now))
+        .collect();
+    tx.push_each(SQL, &sets).await
+}
+
+/// The parameters of [`insert_attempts`], in the order of its statement.
+fn attempt_values<'v>(
+    id: &'v AttemptId,
+    entry: &'v Entry,
+    ended: &'v Ended,
+    now: Millis,
+) -> Vec<Value<'v>> {
     let Entry { name, flow, .. } = entry;
     let failed = match ended {
         Ended::Published(_) => None,
@@ -211,10 +245,9 @@ pub async fn insert_attempt(tx: &mut Tx, entry: &Entry, ended: &Ended, now: Mill
     };
     // What was just published is the part before the one that comes next.
     let part = i64::from(flow.part) - i64::from(failed.is_none());
-    let id = AttemptId::new(now);
-    let values = params![
+    params![
         &name.brand,
-        &id,
+        id,
         &name.job,
         name.number,
         part,
@@ -226,28 +259,34 @@ pub async fn insert_attempt(tx: &mut Tx, entry: &Entry, ended: &Ended, now: Mill
         failed.map(|(_, safe, _)| safe),
         failed.and_then(|(.., retry_at)| retry_at),
         now
-    ];
-    tx.push(SQL, values).await
+    ]
+    .to_vec()
 }
 
 /// Ends the jobs whose last entry has ended, and tells so.
 pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = $3, finished_at = $4, updated_at = $4
-         WHERE brand_id = $1 AND id = $2 AND state IN ('queued', 'running')";
-    let mut moves = Vec::with_capacity(entries.len());
+         WHERE brand_id = $1 AND id = $2 AND finished_at IS NULL";
+    let mut ended: BTreeMap<_, (&Entry, JobState)> = BTreeMap::new();
     for entry in entries {
-        let Name { brand, job, .. } = &entry.name;
         let state = if entry.alone {
             outcome(&[entry.flow.stage])
         } else {
             outcome(&stages(tx, entry, now).await?)
         };
-        let Some(state) = state else { continue };
-        tx.push(SQL, params![brand, job, state.as_str(), now]).await?;
-        tell(tx, entry, state, now).await?;
-        moves.push((*entry, shown_as(state)));
+        if let Some(state) = state {
+            ended.insert(job_of(entry), (entry, state));
+        }
     }
+    let sets: Vec<_> = ended
+        .iter()
+        .map(|((brand, job), (_, state))| params![*brand, *job, state.as_str(), now].to_vec())
+        .collect();
+    tx.push_each(SQL, &sets).await?;
+    let events: Vec<_> = ended.values().map(|(entry, state)| event(entry, *state, now)).collect();
+    outbox::put(tx, &events, now).await?;
+    let moves: Vec<_> = ended.values().map(|(entry, state)| (*entry, shown_as(*state))).collect();
     move_posts(tx, &moves, now).await
 }
 
@@ -275,9 +314,9 @@ fn read_stage(row: &Row<'_>) -> Result<Stage> {
     Ok(Stage::parse(row.str(0)?).unwrap_or(Stage::Unknown))
 }
 
-async fn tell(tx: &mut Tx, entry: &Entry, state: JobState, now: Millis) -> Result<()> {
+fn event(entry: &Entry, state: JobState, now: Millis) -> outbox::Event<'_> {
     let Name { brand, job, .. } = &entry.name;
-    let event = match state {
+    let kind = match state {
         JobState::Succeeded => "publish_job.succeeded",
         JobState::PartiallySucceeded => "publish_job.partially_succeeded",
         JobState::Canceled => "publish_job.canceled",
@@ -288,7 +327,7 @@ async fn tell(tx: &mut Tx, entry: &Entry, state: JobState, now: Millis) -> Resul
         "publish_job_id": job, "post_id": entry.post, "state": state,
         "timestamp": time::format(now),
     });
-    outbox::put(tx, brand, event, job.as_str(), &payload.to_string(), now).await
+    outbox::Event { brand, kind, resource_id: job.as_str(), payload: payload.to_string() }
 }
 
 /// Shows that the posts of these entries are on their way out.
@@ -353,11 +392,11 @@ pub struct Ages {
 pub async fn ages(conn: &mut Conn, now: Millis) -> Result<Ages> {
     const DUE: &str = "
         SELECT min(t.next_at) FROM publish_targets t /* every tenant: the health of the queue */
-         WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading') AND t.wake_at <= $1
+         WHERE t.live = 1 AND t.wake_at <= $1
            AND t.stage = 'waiting'";
     const UNDECIDED: &str = "
         SELECT min(coalesce(t.undecided_since, t.intent_at)) FROM publish_targets t /* every tenant: the health of the queue */
-         WHERE t.stage IN ('waiting', 'preparing', 'calling', 'reading') AND t.wake_at <= $1
+         WHERE t.live = 1 AND t.wake_at <= $1
            AND t.stage IN ('calling', 'reading')";
     let oldest_due = conn.optional(DUE, params![now], |row| row.optional_int(0)).await?;
     let undecided = params![now + time::DAY];

@@ -119,6 +119,7 @@ fn literals(source: &str) -> Vec<String> {
 }
 
 fn constants(source: &str) -> BTreeMap<String, String> {
+    let source = source.replace("\npub(crate) const ", "\nconst ");
     let parts = source.split("\nconst ").skip(1);
     parts
         .filter_map(|part| {
