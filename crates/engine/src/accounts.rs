@@ -122,19 +122,13 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// Opens the account, or says why it cannot be used.
-    pub(crate) fn new(
-        engine: &Engine,
-        connection: Connection,
-    ) -> Result<Self, (Failure, Connection)> {
+    pub(crate) fn new(engine: &Engine, connection: Connection) -> Result<Self, Failure> {
         let Some(platform) = engine.platforms.find(&connection.platform).cloned() else {
             let message = "this version does not know the account's platform";
-            let failure = Failure::new(Class::MissingContent, "platform_gone", message);
-            return Err((failure, connection));
+            return Err(Failure::new(Class::MissingContent, "platform_gone", message));
         };
-        match engine.accounts.open(&connection) {
-            Ok((account, secret)) => Ok(Self { platform, connection, account, secret }),
-            Err(failure) => Err((failure, connection)),
-        }
+        let (account, secret) = engine.accounts.open(&connection)?;
+        Ok(Self { platform, connection, account, secret })
     }
 
     pub(crate) fn safety(&self) -> Safety {

@@ -150,13 +150,13 @@ impl Flowing {
         let Some(connection) = connection else {
             return gone("connection_gone", "the account is not connected any more");
         };
-        match Opened::new(&self.engine, connection) {
+        match Opened::new(&self.engine, connection.clone()) {
             Ok(opened) => {
                 self.work.entry.platform.clone_from(&opened.connection.platform);
                 self.work.opened = Some(opened);
                 Ok(Ok(()))
             }
-            Err((failure, connection)) => {
+            Err(failure) => {
                 if failure.class == Class::Auth {
                     // Only connecting it again helps, so it is shown as what it is.
                     accounts::expire(&self.engine, &connection).await?;
