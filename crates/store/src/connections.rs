@@ -18,6 +18,8 @@ pub struct Connection {
     pub brand: BrandId,
     pub platform: String,
     pub remote_id: String,
+    /// What tells the account from all others on the platform.
+    pub identity: String,
     pub handle: String,
     pub server: String,
     /// JSON in the platform's own form.
@@ -34,7 +36,7 @@ pub struct Connection {
 
 const COLUMNS: &str = "c.id, c.brand_id, c.platform, c.remote_id, c.handle, c.server,
     c.details, c.status, c.scopes, c.secret, c.secret_version, c.created_by, c.created_at,
-    c.updated_at";
+    c.updated_at, c.identity";
 
 fn read(row: &Row<'_>) -> Result<Connection> {
     Ok(Connection {
@@ -52,6 +54,7 @@ fn read(row: &Row<'_>) -> Result<Connection> {
         created_by: row.id(11)?,
         created_at: row.int(12)?,
         updated_at: row.int(13)?,
+        identity: row.text(14)?,
     })
 }
 
@@ -73,21 +76,21 @@ pub async fn find_by_account(
     conn: &mut Conn,
     tenant: &Tenant,
     platform: &str,
-    remote_id: &str,
+    identity: &str,
 ) -> Result<Option<Connection>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM connections c
-          WHERE c.brand_id = $1 AND c.platform = $2 AND c.remote_id = $3"
+          WHERE c.brand_id = $1 AND c.platform = $2 AND c.identity = $3"
     );
-    conn.optional(&sql, params![tenant.brand(), platform, remote_id], read).await
+    conn.optional(&sql, params![tenant.brand(), platform, identity], read).await
 }
 
 pub async fn insert(tx: &mut Tx, connection: &Connection) -> Result<()> {
     const SQL: &str = "
         INSERT INTO connections (brand_id, id, platform, remote_id, handle, server, details,
                                  status, scopes, secret, secret_version, renewing_until,
-                                 created_by, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14)";
+                                 created_by, created_at, updated_at, identity)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14, $15)";
     let Connection { id, brand, platform, remote_id, handle, server, details, .. } = connection;
     let values = params![
         brand,
@@ -103,7 +106,8 @@ pub async fn insert(tx: &mut Tx, connection: &Connection) -> Result<()> {
         connection.secret_version,
         &connection.created_by,
         connection.created_at,
-        connection.updated_at
+        connection.updated_at,
+        &connection.identity
     ];
     tx.push(SQL, values).await
 }

@@ -71,7 +71,7 @@ pub struct Limits {
 /// A connected account, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// What the platform calls it, for ever.
+    /// What the platform, or its server there, calls it, for ever.
     pub remote_id: String,
     /// What people call it.
     pub handle: String,
@@ -133,6 +133,12 @@ pub type Sight = campanile_machine::Sight;
 
 pub trait Platform: Send + Sync {
     fn about(&self) -> &About;
+
+    /// What tells the account from all others on the platform, wherever it may move: connected
+    /// again, it is the same one.
+    fn identity(&self, account: &Account) -> String {
+        account.remote_id.clone()
+    }
 
     /// How repeating is made safe for this account.
     fn safety(&self, account: &Account) -> Safety;

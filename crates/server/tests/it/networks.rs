@@ -3,6 +3,7 @@
 
 mod connecting;
 mod detour;
+mod double;
 mod proxy;
 mod publishing;
 mod refusals;

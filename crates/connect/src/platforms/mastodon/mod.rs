@@ -132,6 +132,11 @@ impl Platform for Mastodon {
         &self.about
     }
 
+    /// Every server counts its own accounts, and an account that moves becomes a new one.
+    fn identity(&self, account: &Account) -> String {
+        format!("{}/{}", account.server, account.remote_id)
+    }
+
     fn safety(&self, account: &Account) -> Safety {
         Instance::of(account).safety()
     }

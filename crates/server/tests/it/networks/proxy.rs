@@ -125,7 +125,7 @@ impl Shared {
     }
 }
 
-fn read_request(client: &mut TcpStream) -> Option<Vec<u8>> {
+pub(super) fn read_request(client: &mut TcpStream) -> Option<Vec<u8>> {
     let mut request = Vec::new();
     let mut piece = [0; 16 * 1024];
     loop {
