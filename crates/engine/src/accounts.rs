@@ -37,6 +37,8 @@ struct Known {
     rests_until: Millis,
     /// When a late post of the account was last started.
     caught_up_at: Millis,
+    /// It was removed here.
+    is_gone: bool,
 }
 
 /// Late posts of one account start so far apart at least: an outage must not end in a flood.
@@ -106,10 +108,28 @@ impl Accounts {
         })
     }
 
+    /// Says that the account was removed: no call that begins from now on uses it.
+    pub fn forget(&self, id: &ConnectionId) {
+        self.with(id, |known| known.is_gone = true);
+    }
+
     fn with<T>(&self, id: &ConnectionId, act: impl FnOnce(&mut Known) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         act(known.entry(id.clone()).or_default())
     }
+}
+
+/// Whether an account that was read a while ago is still connected.
+pub(crate) async fn is_connected(
+    engine: &Engine,
+    connection: &Connection,
+) -> Result<bool, StoreError> {
+    // Where no other process can have removed it, there is no need to ask the store.
+    if !engine.db.is_shared() {
+        return Ok(!engine.accounts.with(&connection.id, |known| known.is_gone));
+    }
+    let mut conn = engine.db.read().await?;
+    connections::exists(&mut conn, &connection.brand, &connection.id).await
 }
 
 /// What came of renewing a secret.

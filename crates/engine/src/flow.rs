@@ -147,8 +147,7 @@ impl Flowing {
         if self.opened.is_some() {
             return Ok(Ok(()));
         }
-        let gone =
-            |code: &str, message: &str| Ok(Err(Failure::new(Class::MissingContent, code, message)));
+        let gone = |code, message| Ok(Err(Failure::new(Class::MissingContent, code, message)));
         if self.work.entry.connection.is_none() {
             return gone("no_targets", "the post names no account to publish to");
         }
@@ -156,7 +155,7 @@ impl Flowing {
         let connection = queue::connection(&mut conn, &self.work.entry).await?;
         drop(conn);
         let Some(connection) = connection else {
-            return gone("connection_gone", "the account is not connected any more");
+            return Ok(Err(connection_gone()));
         };
         let Some(platform) = self.engine.platforms.find(&connection.platform).cloned() else {
             return gone("platform_gone", "this version does not know the account's platform");
@@ -270,6 +269,8 @@ impl Flowing {
             let (Some(opened), Some(frozen)) = (&self.opened, &self.work.entry.frozen) else {
                 return Ok(None);
             };
+            // Preparing took its time, in which the account may have been removed.
+            let is_connected = accounts::is_connected(&self.engine, &opened.connection).await?;
             // The store may have been away while the intent waited for it. A call that outlasts
             // its lease could meet another runner's; that one will read instead.
             if self.engine.now() + LONGEST_CALL > self.held_until {
@@ -277,7 +278,10 @@ impl Flowing {
             }
             let access = self.access(opened);
             crash::point("before-call");
-            let answer = self.shown(opened.platform.publish(&access, frozen)).await?;
+            let answer = match is_connected {
+                true => self.shown(opened.platform.publish(&access, frozen)).await?,
+                false => Answer::Refused(connection_gone()),
+            };
             #[cfg(feature = "flaws")]
             let answer = flaw::misread(answer);
             crash::point("after-call");
@@ -296,6 +300,8 @@ impl Flowing {
     }
 
     async fn read(&mut self) -> Result<Option<Effect>, StoreError> {
+        // The call took its time as well.
+        self.opened = None;
         let sight = match self.open().await? {
             Err(failure) => Some(Sight::Unknowable(failure)),
             Ok(()) => self.look().await?,
@@ -382,6 +388,11 @@ pub(crate) fn apply(entry: &mut Entry, step: &Step) {
         None => {}
     }
     entry.flow = step.flow.clone();
+}
+
+fn connection_gone() -> Failure {
+    let message = "the account is not connected any more";
+    Failure::new(Class::MissingContent, "connection_gone", message)
 }
 
 /// Limits may have changed since the post was planned.

@@ -72,6 +72,11 @@ pub async fn find(
     conn.optional(&sql, params![brand, id], read).await
 }
 
+pub async fn exists(conn: &mut Conn, brand: &BrandId, id: &ConnectionId) -> Result<bool> {
+    const SQL: &str = "SELECT count(*) FROM connections WHERE brand_id = $1 AND id = $2";
+    Ok(conn.count(SQL, params![brand, id]).await? > 0)
+}
+
 pub async fn find_by_account(
     conn: &mut Conn,
     tenant: &Tenant,

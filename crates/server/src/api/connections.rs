@@ -356,6 +356,7 @@ pub(crate) async fn remove(
             Answer::new(&Deleted::YES)
         })
         .await?;
+    app.engine.accounts.forget(&connection.id);
     // The account is gone here already; the platform is told as a courtesy.
     if let (Some(manual), Ok((account, secret))) =
         (platform.manual(), app.engine.accounts.open(&connection))
