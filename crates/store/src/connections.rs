@@ -157,6 +157,14 @@ pub async fn begin_renewal(
     Ok(tx.execute(SQL, params![brand, id, *secret_version, until, now]).await? == 1)
 }
 
+/// After a restart of the only process, nobody is renewing anything.
+pub async fn release_renewals(tx: &mut Tx) -> Result<()> {
+    const SQL: &str = "
+        UPDATE connections SET renewing_until = 0 /* every tenant: nobody else runs */
+         WHERE renewing_until > 0";
+    tx.push(SQL, params![]).await
+}
+
 /// Keeps a renewed secret, unless the account was connected again meanwhile.
 pub async fn renew(
     tx: &mut Tx,

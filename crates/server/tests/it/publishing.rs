@@ -58,6 +58,22 @@ fn status(lab: &Lab, post: &Value) -> String {
     text(&post["post"]["status"]).to_owned()
 }
 
+// On PostgreSQL another process might be at it.
+#[test]
+fn a_renewal_that_a_power_cut_ended_is_not_waited_for() {
+    let lab = Lab::start(Engine::Sqlite);
+    let account = sandbox(&lab, "news");
+    let post = new_post(&lab, to(&account, "never", "expired_token"));
+    lab.kill();
+    lab.tamper("UPDATE connections SET renewing_until = 9000000000000000");
+    lab.begin();
+    publish_now(&lab, &post);
+
+    let job = outcome(&lab, &post);
+
+    assert_eq!(text(&job["targets"][0]["failure"]["class"]), "auth", "{job}");
+}
+
 both! {
     fn a_post_goes_out_once_and_not_before_its_time(lab: Lab) {
         let account = sandbox(&lab, "news");
