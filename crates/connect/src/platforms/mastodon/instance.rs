@@ -140,6 +140,9 @@ fn unreachable(error: &FetchError) -> Refusal {
         FetchError::Refused(_) | FetchError::Dns(_) | FetchError::Tls(_) => {
             Refusal::Field("server", "unreachable", error.to_string())
         }
+        error if error.is_foreign_tongue() => {
+            Refusal::Field("server", "not_mastodon", error.to_string())
+        }
         _ => Refusal::Platform(from_fetch(error)),
     }
 }
