@@ -39,10 +39,15 @@ struct Known {
     caught_up_at: Millis,
     /// It was removed here.
     is_gone: bool,
+    /// When what is remembered of its server was last read again.
+    refreshed_at: Millis,
 }
 
 /// Late posts of one account start so far apart at least: an outage must not end in a flood.
 const CATCH_UP_GAP: Millis = 2 * SECOND;
+
+/// What is remembered of an account's server is not read again sooner.
+const REFRESH_GAP: Millis = 10 * MINUTE;
 
 /// Whoever renews a secret has so long.
 const RENEWAL: Millis = MINUTE;
@@ -105,6 +110,18 @@ impl Accounts {
                 }
             }
             free
+        })
+    }
+
+    /// Whether what is remembered of the account's server may be read again now; if so, others
+    /// have to wait a while.
+    pub(crate) fn begin_refresh(&self, id: &ConnectionId, now: Millis) -> bool {
+        self.with(id, |known| {
+            let may_begin = now >= known.refreshed_at + REFRESH_GAP;
+            if may_begin {
+                known.refreshed_at = now;
+            }
+            may_begin
         })
     }
 

@@ -23,7 +23,7 @@ use crate::flaw;
 use crate::{
     Engine, LEASE,
     accounts::{self, Renewal},
-    chance, crash, draft, operation,
+    chance, crash, draft, operation, refresh,
     scribe::{Note, Scribe, Stored},
 };
 
@@ -202,6 +202,8 @@ impl Flowing {
             Err(failure) => return Ok(Some(Err(failure))),
         };
         let Some(opened) = &self.opened else { return Ok(None) };
+        let Opened { platform, connection, account, .. } = opened;
+        refresh::when_stale(&self.engine, platform, connection, account);
         if let Some(failure) = refusal(opened, &draft) {
             return Ok(Some(Err(failure)));
         }
@@ -285,6 +287,11 @@ impl Flowing {
             #[cfg(feature = "flaws")]
             let answer = flaw::misread(answer);
             crash::point("after-call");
+            if matches!(&answer, Answer::Refused(failure) if failure.class == Class::Rejected) {
+                // It passed our own check, so the limits we know may not be the server's.
+                let Opened { platform, connection, account, .. } = opened;
+                refresh::begin(&self.engine, platform, connection, account);
+            }
             answer
         };
         crash::point("before-outcome");

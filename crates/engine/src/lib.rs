@@ -11,6 +11,7 @@ pub mod draft;
 mod flaw;
 mod flow;
 mod operation;
+pub mod refresh;
 mod runner;
 mod scribe;
 

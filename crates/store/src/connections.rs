@@ -180,6 +180,16 @@ pub async fn renew(
     Ok(tx.execute(SQL, params![brand, id, *secret_version, secret, now]).await? == 1)
 }
 
+/// Keeps what was read of the account's server, unless it was connected again meanwhile. Nothing
+/// that people see has changed, so the time of the last change stays.
+pub async fn keep_details(tx: &mut Tx, connection: &Connection, details: &str) -> Result<()> {
+    const SQL: &str = "
+        UPDATE connections SET details = $4
+         WHERE brand_id = $1 AND id = $2 AND secret_version = $3";
+    let Connection { brand, id, secret_version, .. } = connection;
+    tx.push(SQL, params![brand, id, *secret_version, details]).await
+}
+
 /// Says that the platform does not take the secret any more.
 pub async fn expire(tx: &mut Tx, connection: &Connection, now: Millis) -> Result<bool> {
     const SQL: &str = "

@@ -189,6 +189,10 @@ pub trait Platform: Send + Sync {
         None
     }
 
+    fn remembering(&self) -> Option<&dyn Remembering> {
+        None
+    }
+
     fn deleting(&self) -> Option<&dyn Deleting> {
         None
     }
@@ -226,6 +230,20 @@ pub enum Refusal {
     Field(&'static str, &'static str, String),
     /// The platform refused, failed or took too long.
     Platform(Failure),
+}
+
+/// Accounts carry what their server said of itself, which may change.
+pub trait Remembering: Send + Sync {
+    /// Whether [`Account::details`] should be read again.
+    fn is_stale(&self, account: &Account, now: Millis) -> bool;
+
+    /// The details as they are now; `None` when the server does not tell.
+    fn read<'a>(
+        &'a self,
+        http: &'a Http,
+        account: &'a Account,
+        now: Millis,
+    ) -> Doing<'a, Option<serde_json::Value>>;
 }
 
 /// Published posts can be deleted.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use campanile_engine::draft;
+use campanile_engine::{draft, refresh};
 use campanile_model::{
     decode::Faults,
     ids::{ConnectionId, Post as PostKind, PostId},
@@ -79,6 +79,8 @@ fn check_limits(
 ) {
     let Some(platform) = app.engine.platforms.find(&connection.platform) else { return };
     let Ok((account, _)) = app.engine.accounts.open(connection) else { return };
+    // Not waited for: whoever was refused by an old limit finds the new one at the next try.
+    refresh::when_stale(&app.engine, platform, connection, &account);
     for breach in platform.check(&account, drafted) {
         if planned || breach.code != "empty" {
             faults.add_field(format!("{at}.{}", breach.field), breach.code, &breach.message);

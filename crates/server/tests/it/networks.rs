@@ -4,6 +4,7 @@
 mod connecting;
 mod detour;
 mod double;
+mod limits;
 mod proxy;
 mod publishing;
 mod refusals;

@@ -1,7 +1,7 @@
 //! What a server is, and what it allows.
 
 use campanile_model::publish::Safety;
-use campanile_model::time::{HOUR, Millis};
+use campanile_model::time::{DAY, HOUR, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -102,6 +102,21 @@ impl Instance {
         instance.read_at = api.now;
         instance.software = software(api).await.unwrap_or_else(|| guess(&instance.version));
         Ok(Some(instance))
+    }
+
+    /// Servers are upgraded, and their limits changed, every now and then.
+    pub(super) fn is_stale(&self, now: Millis) -> bool {
+        now - self.read_at > DAY
+    }
+
+    /// The server as it is now; `None` when it does not say.
+    pub(super) async fn read_again(&self, api: &Api<'_>) -> Option<Self> {
+        let mut instance = Self::read(api).await.ok().flatten()?;
+        // How repeating is made safe hangs on it, so one missing answer must not change it.
+        if instance.software.is_empty() {
+            instance.software.clone_from(&self.software);
+        }
+        Some(instance)
     }
 
     fn from_json(about: &Value) -> Self {

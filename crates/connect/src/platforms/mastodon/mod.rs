@@ -24,7 +24,8 @@ use instance::Instance;
 
 use super::{
     About, Access, Account, Answer, Breach, Connect, Connected, Deleting, Doing, Draft, Figures,
-    Form, Limits, Manual, Operation, Platform, PostFigures, ProfileFigures, Refusal, Sight,
+    Form, Limits, Manual, Operation, Platform, PostFigures, ProfileFigures, Refusal, Remembering,
+    Sight,
 };
 use crate::Http;
 
@@ -199,6 +200,10 @@ impl Platform for Mastodon {
         Some(self)
     }
 
+    fn remembering(&self) -> Option<&dyn Remembering> {
+        Some(self)
+    }
+
     fn deleting(&self) -> Option<&dyn Deleting> {
         Some(self)
     }
@@ -216,6 +221,25 @@ impl Manual for Mastodon {
         now: Millis,
     ) -> Doing<'a, Result<Connected, Refusal>> {
         Box::pin(connect::connect(http, form, now, &self.pace))
+    }
+}
+
+impl Remembering for Mastodon {
+    fn is_stale(&self, account: &Account, now: Millis) -> bool {
+        Instance::of(account).is_stale(now)
+    }
+
+    fn read<'a>(
+        &'a self,
+        http: &'a Http,
+        account: &'a Account,
+        now: Millis,
+    ) -> Doing<'a, Option<serde_json::Value>> {
+        Box::pin(async move {
+            let api = Api::anonymous(http, &account.server, &self.pace, now);
+            let instance = Instance::of(account).read_again(&api).await?;
+            serde_json::to_value(instance).ok()
+        })
     }
 }
 
