@@ -9,12 +9,12 @@ use campanile_machine::{Answer, Effect, Ended, Event, Moment, Rules, Sight, Step
 use campanile_model::{
     post,
     publish::{Class, Failure, Safety, Stage},
-    time::{Millis, SECOND},
+    time::{HOUR, Millis, SECOND},
 };
 use campanile_store::{
     StoreError,
     connections::Connection,
-    publish::{Entry, queue},
+    publish::{Entry, queue, receipts},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -328,8 +328,22 @@ impl Flowing {
             let failure = Failure::new(Class::Ambiguous, "not_frozen", message);
             return Ok(Some(Sight::Unknowable(failure)));
         };
+        let taken = self.taken(opened).await?;
         let access = self.access(opened);
-        self.holding(opened.platform.find(&access, frozen)).await
+        self.holding(opened.platform.find(&access, frozen, &taken)).await
+    }
+
+    /// What other publishes are known to have put on the account, where words alone tell posts
+    /// apart.
+    async fn taken(&self, opened: &Opened) -> Result<Vec<String>, StoreError> {
+        if matches!(opened.platform.safety(&opened.account), Safety::ChosenId | Safety::Container) {
+            return Ok(Vec::new());
+        }
+        let (entry, id) = (&self.work.entry, &opened.connection.id);
+        // The platform is not searched further back either, whatever its clock says.
+        let since = entry.flow.due - HOUR;
+        let mut conn = self.engine.db.read().await?;
+        receipts::published_since(&mut conn, &entry.name.brand, id, since).await
     }
 
     /// Renews a secret that is about to expire.

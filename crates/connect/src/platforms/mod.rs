@@ -163,8 +163,14 @@ pub trait Platform: Send + Sync {
     /// Makes the call, once. [`Answer::Refused`] only when it is certain that nothing is out.
     fn publish<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Answer>;
 
-    /// Looks for what [`Platform::publish`] may have published.
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight>;
+    /// Looks for what [`Platform::publish`] may have published. What is in `taken`, by the
+    /// platform's ids, is known to come from other publishes.
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        taken: &'a [String],
+    ) -> Doing<'a, Sight>;
 
     /// When the credential should be renewed at the latest; `None` when it lasts.
     fn renew_before(&self, _secret: &Secret) -> Option<Millis> {

@@ -183,14 +183,19 @@ impl Platform for Mastodon {
         })
     }
 
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight> {
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        taken: &'a [String],
+    ) -> Doing<'a, Sight> {
         Box::pin(async move {
             let frozen = match Frozen::read(frozen) {
                 Ok(frozen) => frozen,
                 Err(failure) => return Sight::Unknowable(failure),
             };
             match Api::of(access, &self.pace) {
-                Ok(api) => look::find(&api, access.account, &frozen).await,
+                Ok(api) => look::find(&api, access.account, &frozen, taken).await,
                 Err(failure) => Sight::Unreadable(failure),
             }
         })

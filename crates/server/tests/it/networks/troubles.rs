@@ -1,10 +1,10 @@
 //! Answers get lost, processes die, people change their minds, accounts are shut out: in the
 //! end the job tells what the network shows.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    lab::{Engine, Lab, both},
+    lab::{Engine, Lab, both, wait_until},
     publishing::{job_of, outcome, publish_now},
     steps::{list, new_picture, new_post, text},
 };
@@ -124,6 +124,25 @@ both! {
 
     fn a_call_that_never_reached_mastodon_ends_as_canceled(engine: Engine) {
         second_thoughts(engine, Network::Mastodon, Fate::LoseRequest);
+    }
+
+    fn of_two_posts_with_the_same_words_none_is_taken_for_the_other(engine: Engine) {
+        let detour = Detour::start(engine, Network::Mastodon);
+        let Detour { lab, proxy, person, .. } = &detour;
+        let twins = [(); 2].map(|()| new_post(lab, detour.draft("said twice")));
+        publish_now(lab, &twins[0]);
+        let first = outcome(lab, &twins[0]);
+        proxy.set(Fate::LoseRequest);
+        publish_now(lab, &twins[1]);
+        wait_until("the call is lost", || job_of(lab, &twins[1])["targets"][0]["stage"] == "reading");
+        proxy.set(Fate::Pass);
+
+        let second = settled(lab, &twins[1]);
+
+        assert_eq!(text(&second["state"]), "succeeded", "{second}");
+        assert_eq!(person.all_words(), ["said twice", "said twice"]);
+        let id = |job: &Value| job["targets"][0]["published"][0]["remote_id"].clone();
+        assert_ne!(id(&first), id(&second));
     }
 
     fn an_account_that_was_removed_during_the_call_is_not_read(engine: Engine) {
