@@ -13,7 +13,7 @@ use campanile_model::{
 };
 use campanile_store::{StoreError, connections, connections::Connection, outbox};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
 use crate::Engine;
@@ -28,6 +28,7 @@ pub trait Keeper: Send + Sync {
 pub struct Accounts {
     keeper: Arc<dyn Keeper>,
     known: Mutex<HashMap<ConnectionId, Known>>,
+    removals: Notify,
 }
 
 #[derive(Default)]
@@ -59,7 +60,7 @@ pub fn context(connection: &Connection) -> String {
 
 impl Accounts {
     pub fn new(keeper: Arc<dyn Keeper>) -> Self {
-        Self { keeper, known: Mutex::default() }
+        Self { keeper, known: Mutex::default(), removals: Notify::new() }
     }
 
     pub fn seal(&self, connection: &Connection, secret: &Secret) -> Result<Vec<u8>, String> {
@@ -128,6 +129,31 @@ impl Accounts {
     /// Says that the account was removed: no call that begins from now on uses it.
     pub fn forget(&self, id: &ConnectionId) {
         self.with(id, |known| known.is_gone = true);
+        self.removals.notify_waiters();
+    }
+
+    /// Does something unless the account is removed, or until it is; `None` then. Only for what
+    /// may be broken off anywhere.
+    pub(crate) async fn unless_gone<T>(
+        &self,
+        id: &ConnectionId,
+        doing: impl Future<Output = T>,
+    ) -> Option<T> {
+        let gone = async {
+            loop {
+                // Made before the look, so that no removal is missed in between.
+                let removal = self.removals.notified();
+                if self.with(id, |known| known.is_gone) {
+                    return;
+                }
+                removal.await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = gone => None,
+            done = doing => Some(done),
+        }
     }
 
     fn with<T>(&self, id: &ConnectionId, act: impl FnOnce(&mut Known) -> T) -> T {

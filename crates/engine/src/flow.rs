@@ -220,8 +220,13 @@ impl Flowing {
             return Ok(Some(Ok(frozen)));
         }
         let access = self.access(opened);
-        let preparing = opened.platform.prepare(&access, &draft, &operation);
-        self.holding(self.shown(preparing)).await?.transpose()
+        let preparing = self.shown(opened.platform.prepare(&access, &draft, &operation));
+        let preparing = self.engine.accounts.unless_gone(&opened.connection.id, preparing);
+        match self.holding(preparing).await? {
+            Some(Some(prepared)) => prepared.map(Some),
+            Some(None) => Ok(Some(Err(connection_gone()))),
+            None => Ok(None),
+        }
     }
 
     fn access<'a>(&'a self, opened: &'a Opened) -> Access<'a> {
@@ -330,7 +335,10 @@ impl Flowing {
         };
         let taken = self.taken(opened).await?;
         let access = self.access(opened);
-        self.holding(opened.platform.find(&access, frozen, &taken)).await
+        let looking = opened.platform.find(&access, frozen, &taken);
+        let looking = self.engine.accounts.unless_gone(&opened.connection.id, looking);
+        let sight = self.holding(looking).await?;
+        Ok(sight.map(|sight| sight.unwrap_or_else(|| Sight::Unknowable(connection_gone()))))
     }
 
     /// What other publishes are known to have put on the account, where words alone tell posts
