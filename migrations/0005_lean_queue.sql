@@ -16,31 +16,7 @@ CREATE UNIQUE INDEX publish_jobs_live ON publish_jobs (brand_id, post_id)
 DROP INDEX publish_jobs_by_time;
 CREATE INDEX publish_jobs_by_time ON publish_jobs (brand_id, run_at) WHERE finished_at IS NULL;
 
--- Attempts are only ever read by their job, and events in their order: one tree is enough.
-ALTER TABLE publish_attempts RENAME TO attempts_before;
-CREATE TABLE publish_attempts (
-    brand_id TEXT NOT NULL,
-    job_id TEXT NOT NULL,
-    id TEXT NOT NULL,
-    number BIGINT NOT NULL,
-    part BIGINT NOT NULL,
-    attempt BIGINT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('succeeded', 'failed')),
-    class TEXT,
-    code TEXT,
-    message TEXT,
-    repeat_is_safe BIGINT,
-    retry_at BIGINT,
-    finished_at BIGINT NOT NULL,
-    PRIMARY KEY (brand_id, job_id, id)
-) {clustered};
-INSERT INTO publish_attempts (brand_id, job_id, id, number, part, attempt, state, class, code,
-                              message, repeat_is_safe, retry_at, finished_at)
-SELECT brand_id, job_id, id, number, part, attempt, state, class, code, message, repeat_is_safe,
-       retry_at, finished_at
-  FROM attempts_before;
-DROP TABLE attempts_before;
-
+-- Events are read in their order: one tree is enough.
 ALTER TABLE outbox RENAME TO outbox_before;
 CREATE TABLE outbox (
     id TEXT NOT NULL,

@@ -1,6 +1,6 @@
 //! Which network addresses belong to the public internet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// IPv4 networks that are not the public internet, with their prefix lengths.
 const CLOSED_V4: [(Ipv4Addr, u32); 16] = [
@@ -56,6 +56,13 @@ pub fn is_public(ip: IpAddr) -> bool {
                 && !CLOSED_V6.into_iter().any(|network| holds_v6(network, ip))
         }
     }
+}
+
+/// True when one of this machine's own interfaces has the address.
+///
+/// Only such an address can be bound to; nothing is sent.
+pub(crate) fn is_of_this_machine(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
 }
 
 fn holds_v4((network, prefix): (Ipv4Addr, u32), ip: Ipv4Addr) -> bool {

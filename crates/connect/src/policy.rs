@@ -1,6 +1,6 @@
 //! What the operator allows outgoing requests to reach.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::address;
 
@@ -48,6 +48,8 @@ pub struct Policy {
     /// Hosts that are this service itself, as `host` or `host:port`: a request there would be a
     /// loop. Never reachable, whatever else is allowed.
     pub own_hosts: Vec<String>,
+    /// Where this service listens: the same loop, under whatever name or notation.
+    pub own_sockets: Vec<SocketAddr>,
     /// Public addresses of this service and its database, closed as if they were private.
     pub own_addresses: Vec<IpAddr>,
 }
@@ -58,6 +60,24 @@ impl Policy {
         let ip = ip.to_canonical();
         let own = || self.own_addresses.iter().any(|own| own.to_canonical() == ip);
         self.allow_private || (address::is_public(ip) && !own())
+    }
+
+    /// True when a connection there would reach this service itself.
+    pub(crate) fn is_own_socket(&self, ip: IpAddr, port: u16) -> bool {
+        let ip = ip.to_canonical();
+        self.own_sockets.iter().any(|own| {
+            let own_ip = own.ip().to_canonical();
+            // The address of nobody in particular leads to this machine, like loopback.
+            let is_loopback = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+            let leads_here = match own_ip {
+                own_ip if own_ip.is_unspecified() => {
+                    is_loopback(ip) || address::is_of_this_machine(ip)
+                }
+                own_ip if own_ip.is_loopback() => is_loopback(ip),
+                own_ip => own_ip == ip,
+            };
+            own.port() == port && leads_here
+        })
     }
 
     pub(crate) fn admits_scheme(&self, scheme: &str) -> bool {
@@ -118,6 +138,29 @@ mod tests {
             assert!(strict.admits_port(port), "{port}");
         }
         assert!(Policy { allow_http: true, ..Policy::default() }.admits_port(80));
+    }
+
+    #[test]
+    fn the_service_is_recognised_by_where_it_listens() {
+        let listening = |own: &str| Policy {
+            own_sockets: vec![own.parse().expect("a socket address")],
+            allow_private: true,
+            ..Policy::default()
+        };
+        let leads = |own: &str, ip: &str, port: u16| {
+            listening(own).is_own_socket(ip.parse().expect("an address"), port)
+        };
+
+        for own in ["127.0.0.1:8080", "0.0.0.0:8080", "[::]:8080", "[::1]:8080"] {
+            for ip in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::"] {
+                assert!(leads(own, ip, 8080), "{own} {ip}");
+                assert!(!leads(own, ip, 8081), "{own} {ip}");
+            }
+            // A documentation address, so no machine has it.
+            assert!(!leads(own, "192.0.2.1", 8080), "{own}");
+        }
+        assert!(leads("192.0.2.1:8080", "::ffff:192.0.2.1", 8080));
+        assert!(!leads("192.0.2.1:8080", "127.0.0.1", 8080));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use campanile_model::{
 };
 use campanile_store::{StoreError, connections, connections::Connection, outbox};
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use zeroize::Zeroizing;
 
 use crate::Engine;
@@ -28,6 +28,7 @@ pub trait Keeper: Send + Sync {
 pub struct Accounts {
     keeper: Arc<dyn Keeper>,
     known: Mutex<HashMap<ConnectionId, Known>>,
+    removals: Notify,
 }
 
 #[derive(Default)]
@@ -37,10 +38,17 @@ struct Known {
     rests_until: Millis,
     /// When a late post of the account was last started.
     caught_up_at: Millis,
+    /// It was removed here.
+    is_gone: bool,
+    /// When what is remembered of its server was last read again.
+    refreshed_at: Millis,
 }
 
 /// Late posts of one account start so far apart at least: an outage must not end in a flood.
 const CATCH_UP_GAP: Millis = 2 * SECOND;
+
+/// What is remembered of an account's server is not read again sooner.
+const REFRESH_GAP: Millis = 10 * MINUTE;
 
 /// Whoever renews a secret has so long.
 const RENEWAL: Millis = MINUTE;
@@ -52,7 +60,7 @@ pub fn context(connection: &Connection) -> String {
 
 impl Accounts {
     pub fn new(keeper: Arc<dyn Keeper>) -> Self {
-        Self { keeper, known: Mutex::default() }
+        Self { keeper, known: Mutex::default(), removals: Notify::new() }
     }
 
     pub fn seal(&self, connection: &Connection, secret: &Secret) -> Result<Vec<u8>, String> {
@@ -106,6 +114,48 @@ impl Accounts {
         })
     }
 
+    /// Whether what is remembered of the account's server may be read again now; if so, others
+    /// have to wait a while.
+    pub(crate) fn begin_refresh(&self, id: &ConnectionId, now: Millis) -> bool {
+        self.with(id, |known| {
+            let may_begin = now >= known.refreshed_at + REFRESH_GAP;
+            if may_begin {
+                known.refreshed_at = now;
+            }
+            may_begin
+        })
+    }
+
+    /// Says that the account was removed: no call that begins from now on uses it.
+    pub fn forget(&self, id: &ConnectionId) {
+        self.with(id, |known| known.is_gone = true);
+        self.removals.notify_waiters();
+    }
+
+    /// Does something unless the account is removed, or until it is; `None` then. Only for what
+    /// may be broken off anywhere.
+    pub(crate) async fn unless_gone<T>(
+        &self,
+        id: &ConnectionId,
+        doing: impl Future<Output = T>,
+    ) -> Option<T> {
+        let gone = async {
+            loop {
+                // Made before the look, so that no removal is missed in between.
+                let removal = self.removals.notified();
+                if self.with(id, |known| known.is_gone) {
+                    return;
+                }
+                removal.await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = gone => None,
+            done = doing => Some(done),
+        }
+    }
+
     fn with<T>(&self, id: &ConnectionId, act: impl FnOnce(&mut Known) -> T) -> T {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         act(known.entry(id.clone()).or_default())
@@ -113,22 +163,24 @@ impl Accounts {
 }
 
 /// An account that can be used.
-pub(crate) struct Opened {
-    pub(crate) platform: Arc<dyn Platform>,
-    pub(crate) connection: Connection,
-    pub(crate) account: Account,
-    pub(crate) secret: Secret,
+pub struct Opened {
+    pub platform: Arc<dyn Platform>,
+    pub connection: Connection,
+    pub account: Account,
+    pub secret: Secret,
+    /// When that was.
+    pub at: Millis,
 }
 
 impl Opened {
     /// Opens the account, or says why it cannot be used.
-    pub(crate) fn new(engine: &Engine, connection: Connection) -> Result<Self, Failure> {
+    pub fn new(engine: &Engine, connection: Connection) -> Result<Self, Failure> {
         let Some(platform) = engine.platforms.find(&connection.platform).cloned() else {
             let message = "this version does not know the account's platform";
             return Err(Failure::new(Class::MissingContent, "platform_gone", message));
         };
         let (account, secret) = engine.accounts.open(&connection)?;
-        Ok(Self { platform, connection, account, secret })
+        Ok(Self { platform, connection, account, secret, at: engine.now() })
     }
 
     pub(crate) fn safety(&self) -> Safety {
@@ -148,6 +200,21 @@ impl Opened {
             breaches.iter().map(|breach| format!("{}: {}", breach.field, breach.message)).collect();
         Some(Failure::new(Class::Rejected, first.code, all.join("; ")))
     }
+}
+
+/// Whether an account that was opened a while ago is still connected.
+pub(crate) async fn is_connected(engine: &Engine, opened: &Opened) -> Result<bool, StoreError> {
+    let connection = &opened.connection;
+    if engine.accounts.with(&connection.id, |known| known.is_gone) {
+        return Ok(false);
+    }
+    // Where no other process can have removed it, there is no need to ask the store; nor where
+    // it was asked just now.
+    if !engine.db.is_shared() || engine.now() - opened.at < SECOND {
+        return Ok(true);
+    }
+    let mut conn = engine.db.read().await?;
+    connections::exists(&mut conn, &connection.brand, &connection.id).await
 }
 
 /// What came of renewing a secret.

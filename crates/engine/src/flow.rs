@@ -9,11 +9,11 @@ use campanile_machine::{Answer, Effect, Ended, Event, Moment, Rules, Sight, Step
 use campanile_model::{
     post,
     publish::{Class, Failure, Safety, Stage},
-    time::{Millis, SECOND},
+    time::{HOUR, Millis, SECOND},
 };
 use campanile_store::{
     StoreError,
-    publish::{Entry, queue},
+    publish::{Entry, queue, receipts},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -22,7 +22,7 @@ use crate::flaw;
 use crate::{
     Engine, LEASE,
     accounts::{self, Opened, Renewal},
-    chance, crash, draft, operation,
+    chance, crash, draft, operation, refresh,
     scribe::{Note, Refused, Scribe},
 };
 
@@ -139,8 +139,7 @@ impl Flowing {
         if self.work.opened.is_some() {
             return Ok(Ok(()));
         }
-        let gone =
-            |code: &str, message: &str| Ok(Err(Failure::new(Class::MissingContent, code, message)));
+        let gone = |code, message| Ok(Err(Failure::new(Class::MissingContent, code, message)));
         if self.work.entry.connection.is_none() {
             return gone("no_targets", "the post names no account to publish to");
         }
@@ -148,7 +147,7 @@ impl Flowing {
         let connection = queue::connection(&mut conn, &self.work.entry).await?;
         drop(conn);
         let Some(connection) = connection else {
-            return gone("connection_gone", "the account is not connected any more");
+            return Ok(Err(connection_gone()));
         };
         match Opened::new(&self.engine, connection.clone()) {
             Ok(opened) => {
@@ -194,6 +193,7 @@ impl Flowing {
             Err(failure) => return Ok(Some(Err(failure))),
         };
         let Some(opened) = &self.work.opened else { return Ok(None) };
+        refresh::when_stale(&self.engine, opened);
         if let Some(failure) = opened.refusal(&draft) {
             return Ok(Some(Err(failure)));
         }
@@ -203,8 +203,13 @@ impl Flowing {
             return Ok(Some(Ok(frozen)));
         }
         let access = self.access(opened);
-        let preparing = opened.platform.prepare(&access, &draft, &operation);
-        self.holding(self.shown(preparing)).await?.transpose()
+        let preparing = self.shown(opened.platform.prepare(&access, &draft, &operation));
+        let preparing = self.engine.accounts.unless_gone(&opened.connection.id, preparing);
+        match self.holding(preparing).await? {
+            Some(Some(prepared)) => prepared.map(Some),
+            Some(None) => Ok(Some(Err(connection_gone()))),
+            None => Ok(None),
+        }
     }
 
     fn access<'a>(&'a self, opened: &'a Opened) -> Access<'a> {
@@ -251,6 +256,8 @@ impl Flowing {
             let (Some(opened), Some(frozen)) = (&self.work.opened, &self.work.entry.frozen) else {
                 return Ok(None);
             };
+            // Preparing took its time, in which the account may have been removed.
+            let is_connected = accounts::is_connected(&self.engine, opened).await?;
             // The store may have been away while the intent waited for it. A call that outlasts
             // its lease could meet another runner's; that one will read instead.
             if self.engine.now() + LONGEST_CALL > self.work.held_until {
@@ -258,10 +265,17 @@ impl Flowing {
             }
             let access = self.access(opened);
             crash::point("before-call");
-            let answer = self.shown(opened.platform.publish(&access, frozen)).await?;
+            let answer = match is_connected {
+                true => self.shown(opened.platform.publish(&access, frozen)).await?,
+                false => Answer::Refused(connection_gone()),
+            };
             #[cfg(feature = "flaws")]
             let answer = flaw::misread(answer);
             crash::point("after-call");
+            if matches!(&answer, Answer::Refused(failure) if failure.class == Class::Rejected) {
+                // It passed our own check, so the limits we know may not be the server's.
+                refresh::begin(&self.engine, opened);
+            }
             answer
         };
         crash::point("before-outcome");
@@ -277,6 +291,8 @@ impl Flowing {
     }
 
     async fn read(&mut self) -> Result<Option<Effect>, StoreError> {
+        // The call took its time as well.
+        self.work.opened = None;
         let sight = match self.open().await? {
             Err(failure) => Some(Sight::Unknowable(failure)),
             Ok(()) => self.look().await?,
@@ -296,8 +312,25 @@ impl Flowing {
             let failure = Failure::new(Class::Ambiguous, "not_frozen", message);
             return Ok(Some(Sight::Unknowable(failure)));
         };
+        let taken = self.taken(opened).await?;
         let access = self.access(opened);
-        self.holding(opened.platform.find(&access, frozen)).await
+        let looking = opened.platform.find(&access, frozen, &taken);
+        let looking = self.engine.accounts.unless_gone(&opened.connection.id, looking);
+        let sight = self.holding(looking).await?;
+        Ok(sight.map(|sight| sight.unwrap_or_else(|| Sight::Unknowable(connection_gone()))))
+    }
+
+    /// What other publishes are known to have put on the account, where words alone tell posts
+    /// apart.
+    async fn taken(&self, opened: &Opened) -> Result<Vec<String>, StoreError> {
+        if matches!(opened.safety(), Safety::ChosenId | Safety::Container) {
+            return Ok(Vec::new());
+        }
+        let (entry, id) = (&self.work.entry, &opened.connection.id);
+        // The platform is not searched further back either, whatever its clock says.
+        let since = entry.flow.due - HOUR;
+        let mut conn = self.engine.db.read().await?;
+        receipts::published_since(&mut conn, &entry.name.brand, id, since).await
     }
 
     /// Renews a secret that is about to expire.
@@ -363,4 +396,9 @@ pub(crate) fn apply(entry: &mut Entry, step: &Step) {
         None => {}
     }
     entry.flow = step.flow.clone();
+}
+
+fn connection_gone() -> Failure {
+    let message = "the account is not connected any more";
+    Failure::new(Class::MissingContent, "connection_gone", message)
 }

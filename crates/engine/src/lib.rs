@@ -12,6 +12,7 @@ mod flaw;
 mod flow;
 mod operation;
 mod ready;
+pub mod refresh;
 mod runner;
 mod scribe;
 
@@ -22,7 +23,7 @@ use campanile_model::time::{Clock, Millis, SECOND};
 use campanile_store::Db;
 use tokio::sync::Notify;
 
-pub use accounts::{Accounts, Keeper};
+pub use accounts::{Accounts, Keeper, Opened};
 pub use runner::{run, run_once};
 
 /// How long a runner may hold an entry without saying that it is still at it.

@@ -1,15 +1,17 @@
 //! What can go out at once: nothing has to be renewed, uploaded or looked up first.
 
+use std::sync::Arc;
+
 use campanile_machine::{Event, Moment, Rules, Step, next};
 use campanile_model::{post, time::Millis};
 use campanile_store::{connections::Connection, publish::Entry};
 
-use crate::{Engine, accounts::Opened, chance, draft, operation};
+use crate::{Engine, accounts::Opened, chance, draft, operation, refresh};
 
 /// The step after preparing, for an entry that needs no preparation: its call may then be made
 /// as soon as that it was taken up is stored. Otherwise `None`, and the entry is as it was.
 pub(crate) fn ready(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     entry: &mut Entry,
     document: Option<&str>,
     connection: Option<&Connection>,
@@ -27,6 +29,7 @@ pub(crate) fn ready(
     let opened = Opened::new(engine, connection?.clone()).ok()?;
     let post: post::Draft = serde_json::from_str(document?).ok()?;
     let draft = draft::compose_plain(&post, draft::target(&post, &opened.connection.id)?)?;
+    refresh::when_stale(engine, &opened);
     if opened.is_stale(now) || opened.refusal(&draft).is_some() {
         return None;
     }

@@ -134,6 +134,7 @@ fn policy(config: &Config, public_url: &str) -> Policy {
     Policy {
         allow_private: config.allow_private_networks,
         own_hosts: own.into_iter().collect(),
+        own_sockets: [config.listen].into_iter().chain(config.metrics_listen).collect(),
         ..Policy::default()
     }
 }

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use campanile_connect::platforms::Endpoints;
 use campanile_store::db::Location;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, parser::ValueSource};
 use serde::{Deserialize, Serialize};
 
 /// Plans, approves and publishes social posts for many brands.
@@ -89,7 +89,7 @@ pub(crate) struct Config {
     pub(crate) rate_limit: RateLimit,
 
     /// Lets outgoing requests reach loopback and private addresses: for tests and private networks only.
-    #[arg(long, global = true, env = "CAMPANILE_ALLOW_PRIVATE_NETWORKS", default_value_t = false, num_args = 0..=1, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
+    #[arg(long, global = true, env = "CAMPANILE_ALLOW_PRIVATE_NETWORKS", default_value_t = false, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     pub(crate) allow_private_networks: bool,
 
     /// Serves GET /metrics for Prometheus on this address; off unless set.
@@ -107,7 +107,7 @@ pub(crate) struct Config {
     pub(crate) log: tracing::level_filters::LevelFilter,
 
     /// Does not publish: another process does. PostgreSQL only.
-    #[arg(long, global = true, env = "CAMPANILE_NO_RUNNER", default_value_t = false, num_args = 0..=1, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
+    #[arg(long, global = true, env = "CAMPANILE_NO_RUNNER", default_value_t = false, num_args = 0..=1, require_equals = true, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     pub(crate) no_runner: bool,
 
     /// Lets POST /api/internal/publish-run start a look at the queue, for deployments that are woken from outside.
@@ -326,14 +326,25 @@ pub(crate) fn load(arguments: &[String]) -> Result<Cli, String> {
         }
         command = command.mut_arg(&name, |argument| argument.default_value(value));
     }
-    let matches = command.try_get_matches_from(arguments);
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    cli.map_err(|error| match error.kind() {
+    let matches = command.try_get_matches_from(arguments).map_err(|error| refusal(&error))?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| refusal(&error))?;
+    // A variable or a file may be shared by servers and runners; a flag is meant for this one.
+    let typed = matches.value_source("no_runner") == Some(ValueSource::CommandLine);
+    if typed && cli.config.no_runner && matches!(cli.command, Some(Command::Runner)) {
+        return Err("`runner` does nothing but publish, so --no-runner leaves it nothing to do: \
+                    give that to `campanile serve`, on PostgreSQL"
+            .to_owned());
+    }
+    Ok(cli)
+}
+
+fn refusal(error: &clap::Error) -> String {
+    match error.kind() {
         clap::error::ErrorKind::DisplayHelp
         | clap::error::ErrorKind::DisplayVersion
         | clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => one_line(&error.render().to_string()),
-    })
+    }
 }
 
 /// clap explains at length; an operator reading a service log wants the first sentence.
@@ -402,6 +413,38 @@ mod tests {
             let error = load_with(&arguments).unwrap_err();
             assert!(!error.contains('\n') && !error.is_empty(), "{error}");
         }
+    }
+
+    #[test]
+    fn a_switch_does_not_swallow_the_command_behind_it() {
+        for (arguments, on) in [
+            (&["--no-runner", "serve"][..], true),
+            (&["serve", "--no-runner"], true),
+            (&["--no-runner=true", "serve"], true),
+            (&["--no-runner=false", "serve"], false),
+            (&["serve"], false),
+        ] {
+            let cli = load_with(arguments).unwrap();
+            assert!(matches!(cli.command, Some(Command::Serve)), "{arguments:?}");
+            assert_eq!(cli.config.no_runner, on, "{arguments:?}");
+        }
+        let cli = load_with(&["--allow-private-networks", "runner"]).unwrap();
+        assert!(cli.config.allow_private_networks && matches!(cli.command, Some(Command::Runner)));
+    }
+
+    #[test]
+    fn a_runner_that_is_told_not_to_publish_is_refused() {
+        for arguments in [
+            &["runner", "--no-runner"][..],
+            &["--no-runner", "runner"],
+            &["--no-runner=true", "runner"],
+        ] {
+            let error = load_with(arguments).unwrap_err();
+            assert!(error.contains("--no-runner") && !error.contains('\n'), "{error}");
+        }
+        assert!(load_with(&["runner", "--no-runner=false"]).is_ok());
+        let error = load_with(&["serve", "--no-runner", "runner"]).unwrap_err();
+        assert!(error.contains("unexpected argument 'runner'"), "{error}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Connection {
     pub brand: BrandId,
     pub platform: String,
     pub remote_id: String,
+    /// What tells the account from all others on the platform.
+    pub identity: String,
     pub handle: String,
     pub server: String,
     /// JSON in the platform's own form.
@@ -34,7 +36,7 @@ pub struct Connection {
 
 pub(crate) const COLUMNS: &str = "c.id, c.brand_id, c.platform, c.remote_id, c.handle, c.server,
     c.details, c.status, c.scopes, c.secret, c.secret_version, c.created_by, c.created_at,
-    c.updated_at";
+    c.updated_at, c.identity";
 
 fn read(row: &Row<'_>) -> Result<Connection> {
     read_at(row, 0)
@@ -61,6 +63,7 @@ fn read_at(row: &Row<'_>, first: usize) -> Result<Connection> {
         created_by: row.id(first + 11)?,
         created_at: row.int(first + 12)?,
         updated_at: row.int(first + 13)?,
+        identity: row.text(first + 14)?,
     })
 }
 
@@ -78,25 +81,30 @@ pub async fn find(
     conn.optional(&sql, params![brand, id], read).await
 }
 
+pub async fn exists(conn: &mut Conn, brand: &BrandId, id: &ConnectionId) -> Result<bool> {
+    const SQL: &str = "SELECT count(*) FROM connections WHERE brand_id = $1 AND id = $2";
+    Ok(conn.count(SQL, params![brand, id]).await? > 0)
+}
+
 pub async fn find_by_account(
     conn: &mut Conn,
     tenant: &Tenant,
     platform: &str,
-    remote_id: &str,
+    identity: &str,
 ) -> Result<Option<Connection>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM connections c
-          WHERE c.brand_id = $1 AND c.platform = $2 AND c.remote_id = $3"
+          WHERE c.brand_id = $1 AND c.platform = $2 AND c.identity = $3"
     );
-    conn.optional(&sql, params![tenant.brand(), platform, remote_id], read).await
+    conn.optional(&sql, params![tenant.brand(), platform, identity], read).await
 }
 
 pub async fn insert(tx: &mut Tx, connection: &Connection) -> Result<()> {
     const SQL: &str = "
         INSERT INTO connections (brand_id, id, platform, remote_id, handle, server, details,
                                  status, scopes, secret, secret_version, renewing_until,
-                                 created_by, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14)";
+                                 created_by, created_at, updated_at, identity)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $14, $15)";
     let Connection { id, brand, platform, remote_id, handle, server, details, .. } = connection;
     let values = params![
         brand,
@@ -112,7 +120,8 @@ pub async fn insert(tx: &mut Tx, connection: &Connection) -> Result<()> {
         connection.secret_version,
         &connection.created_by,
         connection.created_at,
-        connection.updated_at
+        connection.updated_at,
+        &connection.identity
     ];
     tx.push(SQL, values).await
 }
@@ -157,6 +166,14 @@ pub async fn begin_renewal(
     Ok(tx.execute(SQL, params![brand, id, *secret_version, until, now]).await? == 1)
 }
 
+/// After a restart of the only process, nobody is renewing anything.
+pub async fn release_renewals(tx: &mut Tx) -> Result<()> {
+    const SQL: &str = "
+        UPDATE connections SET renewing_until = 0 /* every tenant: nobody else runs */
+         WHERE renewing_until > 0";
+    tx.push(SQL, params![]).await
+}
+
 /// Keeps a renewed secret, unless the account was connected again meanwhile.
 pub async fn renew(
     tx: &mut Tx,
@@ -170,6 +187,16 @@ pub async fn renew(
          WHERE brand_id = $1 AND id = $2 AND secret_version = $3";
     let Connection { brand, id, secret_version, .. } = connection;
     Ok(tx.execute(SQL, params![brand, id, *secret_version, secret, now]).await? == 1)
+}
+
+/// Keeps what was read of the account's server, unless it was connected again meanwhile. Nothing
+/// that people see has changed, so the time of the last change stays.
+pub async fn keep_details(tx: &mut Tx, connection: &Connection, details: &str) -> Result<()> {
+    const SQL: &str = "
+        UPDATE connections SET details = $4
+         WHERE brand_id = $1 AND id = $2 AND secret_version = $3";
+    let Connection { brand, id, secret_version, .. } = connection;
+    tx.push(SQL, params![brand, id, *secret_version, details]).await
 }
 
 /// Says that the platform does not take the secret any more.

@@ -17,6 +17,7 @@ const MIGRATIONS: &[Step] = &[
     (1, "core", include_str!("../../../migrations/0001_core.sql")),
     (2, "audit_ranges", include_str!("../../../migrations/0002_audit_ranges.sql")),
     (3, "publishing", include_str!("../../../migrations/0003_publishing.sql")),
+    (4, "account_identity", include_str!("../../../migrations/0004_account_identity.sql")),
     (5, "lean_queue", include_str!("../../../migrations/0005_lean_queue.sql")),
 ];
 
@@ -142,6 +143,28 @@ mod tests {
         let mut conn = db.read().await.unwrap();
         let chain = crate::audit::verify(&mut conn, &[0; 32]).await.unwrap();
         assert_eq!(chain, crate::audit::Chain::Whole { links: 0, entries: 0, unsealed: 1 });
+    }
+
+    #[tokio::test]
+    async fn connected_accounts_get_the_identity_that_connecting_them_again_has() {
+        let (db, folder) = store().await;
+        migrate_by(&db, &MIGRATIONS[..3], folder.path(), 5).await.unwrap();
+        let rows = "
+            INSERT INTO connections (brand_id, id, platform, remote_id, handle, server, details,
+                                     status, scopes, secret, secret_version, renewing_until,
+                                     created_by, created_at, updated_at)
+            VALUES ('b', 'c1', 'mastodon', '7', 'h', 'https://a.example', '{}', 'connected', '',
+                    x'', 1, 0, 'u', 1, 1),
+                   ('b', 'c2', 'bluesky', 'did:plc:x', 'h', 'https://b.example', '{}',
+                    'connected', '', x'', 1, 0, 'u', 1, 1)";
+        db.write(async |mut tx| tx.execute(rows, &[]).await).await.unwrap();
+
+        migrate(&db, folder.path(), 6).await.unwrap();
+
+        let mut conn = db.read().await.unwrap();
+        let sql = "SELECT identity FROM connections ORDER BY id";
+        let found = conn.all(sql, &[], |row| row.text(0)).await.unwrap();
+        assert_eq!(found, ["https://a.example/7", "did:plc:x"]);
     }
 
     #[tokio::test]

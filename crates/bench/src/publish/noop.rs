@@ -88,7 +88,7 @@ impl Platform for Noop {
         Box::pin(async move { Answer::Published(receipt) })
     }
 
-    fn find<'a>(&'a self, _: &'a Access<'a>, _: &'a str) -> Doing<'a, Sight> {
+    fn find<'a>(&'a self, _: &'a Access<'a>, _: &'a str, _: &'a [String]) -> Doing<'a, Sight> {
         Box::pin(async { Sight::Absent })
     }
 }

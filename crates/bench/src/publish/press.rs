@@ -90,6 +90,7 @@ impl Press {
                 brand: self.tenant.brand().clone(),
                 platform: "noop".to_owned(),
                 remote_id: number.to_string(),
+                identity: number.to_string(),
                 handle: number.to_string(),
                 server: String::new(),
                 details: "{}".to_owned(),

@@ -60,6 +60,10 @@ impl Http {
         if !addresses.iter().all(|address| self.policy().admits_address(*address)) {
             return Err(Refused::PrivateNetwork.into());
         }
+        let port = target.port();
+        if addresses.iter().any(|address| self.policy().is_own_socket(*address, port)) {
+            return Err(Refused::OwnHost.into());
+        }
         Ok(addresses)
     }
 

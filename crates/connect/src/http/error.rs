@@ -104,6 +104,11 @@ impl FetchError {
         }
     }
 
+    /// True when whatever answered at the address does not speak HTTP at all.
+    pub fn is_foreign_tongue(&self) -> bool {
+        matches!(self, Self::Protocol { source: Some(error), .. } if error.is_parse())
+    }
+
     pub(super) fn protocol(what: &'static str) -> Self {
         Self::Protocol { what, source: None }
     }

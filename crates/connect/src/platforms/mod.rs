@@ -71,7 +71,7 @@ pub struct Limits {
 /// A connected account, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// What the platform calls it, for ever.
+    /// What the platform, or its server there, calls it, for ever.
     pub remote_id: String,
     /// What people call it.
     pub handle: String,
@@ -134,6 +134,12 @@ pub type Sight = campanile_machine::Sight;
 pub trait Platform: Send + Sync {
     fn about(&self) -> &About;
 
+    /// What tells the account from all others on the platform, wherever it may move: connected
+    /// again, it is the same one.
+    fn identity(&self, account: &Account) -> String {
+        account.remote_id.clone()
+    }
+
     /// How repeating is made safe for this account.
     fn safety(&self, account: &Account) -> Safety;
 
@@ -157,8 +163,14 @@ pub trait Platform: Send + Sync {
     /// Makes the call, once. [`Answer::Refused`] only when it is certain that nothing is out.
     fn publish<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Answer>;
 
-    /// Looks for what [`Platform::publish`] may have published.
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight>;
+    /// Looks for what [`Platform::publish`] may have published. What is in `taken`, by the
+    /// platform's ids, is known to come from other publishes.
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        taken: &'a [String],
+    ) -> Doing<'a, Sight>;
 
     /// When the credential should be renewed at the latest; `None` when it lasts.
     fn renew_before(&self, _secret: &Secret) -> Option<Millis> {
@@ -180,6 +192,10 @@ pub trait Platform: Send + Sync {
     }
 
     fn manual(&self) -> Option<&dyn Manual> {
+        None
+    }
+
+    fn remembering(&self) -> Option<&dyn Remembering> {
         None
     }
 
@@ -220,6 +236,20 @@ pub enum Refusal {
     Field(&'static str, &'static str, String),
     /// The platform refused, failed or took too long.
     Platform(Failure),
+}
+
+/// Accounts carry what their server said of itself, which may change.
+pub trait Remembering: Send + Sync {
+    /// Whether [`Account::details`] should be read again.
+    fn is_stale(&self, account: &Account, now: Millis) -> bool;
+
+    /// The details as they are now; `None` when the server does not tell.
+    fn read<'a>(
+        &'a self,
+        http: &'a Http,
+        account: &'a Account,
+        now: Millis,
+    ) -> Doing<'a, Option<serde_json::Value>>;
 }
 
 /// Published posts can be deleted.

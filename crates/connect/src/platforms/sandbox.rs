@@ -214,7 +214,12 @@ impl Platform for Sandbox {
         Box::pin(self.post(access, frozen))
     }
 
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight> {
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        _: &'a [String],
+    ) -> Doing<'a, Sight> {
         Box::pin(self.look(access, frozen))
     }
 

@@ -183,7 +183,7 @@ impl Desk<'_> {
     }
 
     pub(crate) async fn find(&self, frozen: &str) -> Sight {
-        self.world.platform.find(&self.access(), frozen).await
+        self.world.platform.find(&self.access(), frozen, &[]).await
     }
 
     pub(crate) async fn delete(&self, receipt: &Receipt) -> Result<(), Failure> {

@@ -24,6 +24,21 @@ async fn other_servers_publish_twice_so_they_are_read_back() {
 }
 
 #[tokio::test]
+async fn a_twin_that_is_out_is_not_taken_for_the_one_that_is_not() {
+    let world = World::double().await;
+    let lost = world.ready(&draft("Said twice"), &operation("a1")).await;
+    let twin = world.ready(&draft("Said twice"), &operation("a2")).await;
+    let receipt = published(world.call(&twin).await);
+    assert_eq!(found(world.find(&lost).await), receipt, "nothing but the words to go by");
+
+    let taken = [receipt.remote_id];
+    assert_absent(&world.find_beside(&taken, &lost).await);
+
+    let own = published(world.call(&lost).await);
+    assert_eq!(found(world.find_beside(&taken, &lost).await), own);
+}
+
+#[tokio::test]
 async fn a_key_that_a_failure_used_up_on_pleroma_is_followed_by_another() {
     let world = World::double().await;
     world.twin().state().keys = Keys::Replayed;

@@ -161,7 +161,12 @@ impl World {
     }
 
     pub(crate) async fn find(&self, frozen: &str) -> Sight {
-        self.platform.find(&self.access(), frozen).await
+        self.find_beside(&[], frozen).await
+    }
+
+    /// The same, where other posts are known to be somebody else's.
+    pub(crate) async fn find_beside(&self, taken: &[String], frozen: &str) -> Sight {
+        self.platform.find(&self.access(), frozen, taken).await
     }
 
     /// Publishes a draft of one part, as it works on a good day.

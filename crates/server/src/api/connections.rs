@@ -63,7 +63,7 @@ pub(crate) struct ConnectionView {
     id: ConnectionId,
     #[schemars(extend("examples" = ["mastodon"]))]
     platform: String,
-    /// What the platform calls the account, for ever.
+    /// What the platform, or the account's server there, calls it, for ever.
     remote_id: String,
     /// What people call it.
     #[schemars(extend("examples" = ["news@social.example"]))]
@@ -211,16 +211,15 @@ async fn keep(
     connected: &Connected,
 ) -> Result<Either<Created<ConnectionBody>, Answer<ConnectionBody>>, Problem> {
     let tenant = caller.tenant()?;
-    let platform = platform.about().id;
-    let remote_id = &connected.account.remote_id;
     let fresh = new_connection(caller, platform, connected)?;
+    let (platform, identity) = (&fresh.platform, &fresh.identity);
     let mut known = None;
     let added = caller
         .write(async |mut tx| {
             // Somebody else may be connecting the same account.
-            let turn = format!("{}|{platform}|{remote_id}", tenant.brand());
+            let turn = format!("{}|{platform}|{identity}", tenant.brand());
             tx.take_turns_on(&turn).await?;
-            known = connections::find_by_account(&mut tx, tenant, platform, remote_id).await?;
+            known = connections::find_by_account(&mut tx, tenant, platform, identity).await?;
             if known.is_some() {
                 return Err(Problem::not_found());
             }
@@ -253,7 +252,7 @@ async fn renew(
 
 fn new_connection(
     caller: &Caller,
-    platform: &str,
+    platform: &dyn Platform,
     connected: &Connected,
 ) -> Result<Connection, Problem> {
     let (tenant, now) = (caller.tenant()?, caller.now());
@@ -261,8 +260,9 @@ fn new_connection(
     let connection = Connection {
         id: ConnectionId::new(now),
         brand: tenant.brand().clone(),
-        platform: platform.to_owned(),
+        platform: platform.about().id.to_owned(),
         remote_id: account.remote_id.clone(),
+        identity: platform.identity(account),
         handle: account.handle.clone(),
         server: account.server.clone(),
         details: account.details.to_string(),
@@ -356,6 +356,7 @@ pub(crate) async fn remove(
             Answer::new(&Deleted::YES)
         })
         .await?;
+    app.engine.accounts.forget(&connection.id);
     // The account is gone here already; the platform is told as a courtesy.
     if let (Some(manual), Ok((account, secret))) =
         (platform.manual(), app.engine.accounts.open(&connection))

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use campanile_engine::draft;
+use campanile_engine::{Opened, draft, refresh};
 use campanile_model::{
     decode::Faults,
     ids::{ConnectionId, Post as PostKind, PostId},
@@ -77,9 +77,10 @@ fn check_limits(
     planned: bool,
     faults: &mut Faults,
 ) {
-    let Some(platform) = app.engine.platforms.find(&connection.platform) else { return };
-    let Ok((account, _)) = app.engine.accounts.open(connection) else { return };
-    for breach in platform.check(&account, drafted) {
+    let Ok(opened) = Opened::new(&app.engine, connection.clone()) else { return };
+    // Not waited for: whoever was refused by an old limit finds the new one at the next try.
+    refresh::when_stale(&app.engine, &opened);
+    for breach in opened.platform.check(&opened.account, drafted) {
         if planned || breach.code != "empty" {
             faults.add_field(format!("{at}.{}", breach.field), breach.code, &breach.message);
         }

@@ -3,6 +3,8 @@
 
 mod connecting;
 mod detour;
+mod double;
+mod limits;
 mod proxy;
 mod publishing;
 mod refusals;

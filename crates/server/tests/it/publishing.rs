@@ -58,6 +58,22 @@ fn status(lab: &Lab, post: &Value) -> String {
     text(&post["post"]["status"]).to_owned()
 }
 
+// On PostgreSQL another process might be at it.
+#[test]
+fn a_renewal_that_a_power_cut_ended_is_not_waited_for() {
+    let lab = Lab::start(Engine::Sqlite);
+    let account = sandbox(&lab, "news");
+    let post = new_post(&lab, to(&account, "never", "expired_token"));
+    lab.kill();
+    lab.tamper("UPDATE connections SET renewing_until = 9000000000000000");
+    lab.begin();
+    publish_now(&lab, &post);
+
+    let job = outcome(&lab, &post);
+
+    assert_eq!(text(&job["targets"][0]["failure"]["class"]), "auth", "{job}");
+}
+
 both! {
     fn a_post_goes_out_once_and_not_before_its_time(lab: Lab) {
         let account = sandbox(&lab, "news");
@@ -348,6 +364,42 @@ both! {
         let deleted = lab.delete(&path).key(&lab.key).send().expect(200).json;
         assert_eq!((&deleted["orphaned_post"], &deleted["deleted"]), (&json!(true), &json!(true)));
         lab.delete(&path).key(&lab.key).send().expect_problem(404, "not_found");
+    }
+
+    fn a_post_deleted_between_two_tries_leaves_an_orphan_that_is_found(lab: Lab) {
+        let account = sandbox(&lab, "news");
+        let post = new_post(&lab, to(&account, "gone", "transient_failure"));
+        publish_now(&lab, &post);
+        wait_until("the first try has failed", || {
+            let job = job_of(&lab, &post);
+            job["state"] == "running" && job["targets"][0]["stage"] == "waiting"
+        });
+        let job = job_of(&lab, &post);
+        lab.delete(&post_path(&post)).key(&lab.key).send().expect(200);
+
+        let missing = || lab.get("/schedule/missing-content").key(&lab.key).send().expect(200).json;
+        let found = missing();
+        assert_eq!(each(&found["jobs"], "publish_job_id"), [text(&job["id"])]);
+        assert_eq!(text(&found["jobs"][0]["missing"][0]["kind"]), "post");
+
+        let path = format!("/schedule/{}", text(&job["id"]));
+        let later = json!({ "scheduled_at": from_now(&lab, 60 * SECOND) });
+        lab.patch(&path).key(&lab.key).json(later).send().expect_problem(409, "job_not_queued");
+        let deleted = lab.delete(&path).key(&lab.key).send().expect(200).json;
+        assert_eq!((&deleted["orphaned_post"], &deleted["deleted"]), (&json!(true), &json!(true)));
+        assert_eq!(missing()["jobs"], json!([]));
+        // The second try would have come by now.
+        std::thread::sleep(std::time::Duration::from_millis(6500));
+        assert!(timeline(&lab, "news").is_empty());
+    }
+
+    fn a_running_job_is_not_missing_what_it_has(lab: Lab) {
+        let account = sandbox(&lab, "news");
+        let post = new_post(&lab, to(&account, "on its way", "transient_failure"));
+        publish_now(&lab, &post);
+        wait_until("it has begun", || job_of(&lab, &post)["state"] == "running");
+        let found = lab.get("/schedule/missing-content").key(&lab.key).send().expect(200).json;
+        assert_eq!(found["jobs"], json!([]));
     }
 
     fn what_a_job_will_miss_is_said_before_and_after_its_time(lab: Lab) {

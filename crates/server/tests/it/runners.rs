@@ -134,7 +134,13 @@ fn where_a_runner_runs_it_is_only_woken() {
 fn on_sqlite_one_process_does_everything() {
     let lab = Lab::start(Engine::Sqlite);
     lab.stop();
-    for arguments in [&["serve", "--no-runner"][..], &["runner"], &["runner", "--no-runner"]] {
+    for arguments in [
+        &["serve", "--no-runner"][..],
+        &["--no-runner", "serve"],
+        &["runner"],
+        &["runner", "--no-runner"],
+        &["--no-runner", "runner"],
+    ] {
         let output = lab.try_cli(arguments, &[]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{arguments:?}");

@@ -5,9 +5,10 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::{Engine, Lab, Reply},
+    lab::{Engine, Lab, Reply, free_port},
     media::{import, try_import},
     peer::{self, Peer, fixture},
+    steps::expect_faults,
 };
 
 /// A service with the settings of a public one.
@@ -261,8 +262,29 @@ fn the_service_does_not_fetch_from_itself() {
     let item = import(&lab, &lab.key, &Peer::files().url("photo.png"));
     let own = item["url"].as_str().unwrap();
     expect_not_allowed(try_import(&lab, &lab.key, own), own);
-    let own = own.replace("127.0.0.1", "0x7f.1");
-    expect_not_allowed(try_import(&lab, &lab.key, &own), &own);
+    for spelling in
+        ["0x7f.1", "localhost", "LOCALHOST.", "127.0.0.2", "0.0.0.0", "[::ffff:127.0.0.1]", "[::1]"]
+    {
+        let own = own.replace("127.0.0.1", spelling);
+        expect_not_allowed(try_import(&lab, &lab.key, &own), &own);
+    }
+}
+
+// 7.07
+#[test]
+fn the_metrics_are_no_way_around() {
+    let port = free_port();
+    for listen in [format!("127.0.0.1:{port}"), format!("0.0.0.0:{port}")] {
+        let settings = [("CAMPANILE_METRICS_LISTEN", &*listen)];
+        let lab = Lab::start_with(Engine::Sqlite, &settings);
+        for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+            let own = format!("http://{host}:{port}/metrics");
+            expect_not_allowed(try_import(&lab, &lab.key, &own), &own);
+        }
+        let form = json!({ "server": format!("http://localhost:{port}"), "access_token": "x" });
+        let refused = lab.post("/connections/mastodon").key(&lab.key).json(form).send();
+        expect_faults(refused, &[("server", "unreachable")]);
+    }
 }
 
 // 7.04: every hop is judged like the first one, here from a peer that is allowed by exception.

@@ -359,7 +359,8 @@ pub async fn list(
     conn.all(&sql, values, read_job).await
 }
 
-/// Jobs that wait, soonest first, and whether their post exists.
+/// Jobs that wait, soonest first, with their post where it exists. One whose post was deleted
+/// between two tries has begun, and waits for ever.
 pub async fn waiting(
     conn: &mut Conn,
     tenant: &Tenant,
@@ -368,7 +369,8 @@ pub async fn waiting(
     let sql = format!(
         "SELECT {JOB}, p.document FROM publish_jobs j
            LEFT JOIN posts p ON p.brand_id = j.brand_id AND p.id = j.post_id
-          WHERE j.brand_id = $1 AND j.finished_at IS NULL AND j.state = 'queued'
+          WHERE j.brand_id = $1 AND j.finished_at IS NULL
+            AND (j.state = 'queued' OR p.id IS NULL)
           ORDER BY j.run_at LIMIT $2"
     );
     conn.all(&sql, params![tenant.brand(), limit], |row| {

@@ -1,10 +1,12 @@
 //! Rows of `publish_jobs`, `publish_targets` and `publish_attempts`.
 //!
 //! A job publishes one post; it has one entry for each account, and entries go their own ways.
-//! [`queue`] is the side of whoever publishes, [`jobs`] that of whoever plans and watches.
+//! [`queue`] is the side of whoever publishes, [`jobs`] that of whoever plans and watches;
+//! [`receipts`] tells posts of an account apart.
 
 pub mod jobs;
 pub mod queue;
+pub mod receipts;
 
 use campanile_machine::Flow;
 use campanile_model::{

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Bluesky;
-use super::fault::Fault;
+use super::fault::{Fault, Said};
 use super::identity::{Directory, Identifier, is_local, origin, server_in};
 use super::session::{self, Credential, Session};
 use super::xrpc::Server;
@@ -183,6 +183,10 @@ fn explain(fault: Fault, home: &Home) -> Refusal {
         Fault::Lost(FetchError::Refused(refused)) if home.named => {
             return Refusal::Field("server", "url_not_allowed", refused.to_string());
         }
+        Fault::Lost(error @ (FetchError::Dns(_) | FetchError::Tls(_))) if home.named => {
+            return Refusal::Field("server", "unreachable", error.to_string());
+        }
+        Fault::Lost(error) if home.named && error.is_foreign_tongue() => return no_server(),
         Fault::Garbled if home.named => return no_server(),
         Fault::Lost(_) | Fault::Garbled => return Refusal::Platform(failure),
         Fault::Said(said) => said,
@@ -195,8 +199,20 @@ fn explain(fault: Fault, home: &Home) -> Refusal {
         (401, "AuthFactorTokenRequired") => {
             field("main_password", "this is the account's main password; make an app password")
         }
-        (400..=499, "") if home.named && said.status.as_u16() != 429 => no_server(),
+        _ if home.named && is_of_another_kind(&said) => no_server(),
         _ => Refusal::Platform(failure),
+    }
+}
+
+/// Whether a refusal comes from something else than a server of the protocol: every one of
+/// those can open sessions, and names its errors with one word.
+fn is_of_another_kind(said: &Said) -> bool {
+    let is_word = !said.name.is_empty() && said.name.bytes().all(|b| b.is_ascii_alphanumeric());
+    match said.status.as_u16() {
+        404 | 405 | 501 => true,
+        408 | 429 => false,
+        300..=499 => !is_word,
+        _ => false,
     }
 }
 

@@ -144,7 +144,12 @@ impl Platform for Bluesky {
         })
     }
 
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight> {
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        _: &'a [String],
+    ) -> Doing<'a, Sight> {
         Box::pin(async move {
             match Frozen::read(frozen) {
                 // Everybody may read, so a token that has ended in the meantime does not matter.

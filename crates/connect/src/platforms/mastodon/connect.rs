@@ -64,21 +64,25 @@ fn origin(text: &str, policy: &Policy) -> Result<String, Refusal> {
 
 async fn read_instance(api: &Api<'_>) -> Result<Instance, Refusal> {
     Instance::read(api).await?.ok_or_else(|| {
-        let message = "no server with Mastodon's interface answers there; \
-                       use the address under which the web site of the server is opened";
-        Refusal::Field("server", "not_mastodon", message.to_owned())
+        not_mastodon(
+            "no server with Mastodon's interface answers there; \
+             use the address under which the web site of the server is opened",
+        )
     })
+}
+
+fn not_mastodon(message: &str) -> Refusal {
+    Refusal::Field("server", "not_mastodon", message.to_owned())
 }
 
 async fn profile(api: &Api<'_>) -> Result<Profile, Refusal> {
     let answer = ask(api, "/api/v1/accounts/verify_credentials").await?;
+    let no_accounts = || not_mastodon("the server does not have Mastodon's interface for accounts");
     match answer.status().as_u16() {
-        200..=299 => expect_json(&answer).map_err(Refusal::Platform),
-        401 | 403 => Err(refused(&message(&answer))),
-        404 => {
-            let message = "the server does not have Mastodon's interface for accounts";
-            Err(Refusal::Field("server", "not_mastodon", message.to_owned()))
-        }
+        200..=299 => expect_json(&answer).map_err(|_| no_accounts()),
+        // 422: the token is an application's, which has no account.
+        401 | 403 | 422 => Err(refused(&message(&answer))),
+        300..=400 | 404 | 405 | 410 | 501 => Err(no_accounts()),
         _ => Err(Refusal::Platform(failure(&answer, api.now))),
     }
 }

@@ -1,7 +1,7 @@
 //! What a server is, and what it allows.
 
 use campanile_model::publish::Safety;
-use campanile_model::time::{HOUR, Millis};
+use campanile_model::time::{DAY, HOUR, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -104,6 +104,21 @@ impl Instance {
         Ok(Some(instance))
     }
 
+    /// Servers are upgraded, and their limits changed, every now and then.
+    pub(super) fn is_stale(&self, now: Millis) -> bool {
+        now - self.read_at > DAY
+    }
+
+    /// The server as it is now; `None` when it does not say.
+    pub(super) async fn read_again(&self, api: &Api<'_>) -> Option<Self> {
+        let mut instance = Self::read(api).await.ok().flatten()?;
+        // How repeating is made safe hangs on it, so one missing answer must not change it.
+        if instance.software.is_empty() {
+            instance.software.clone_from(&self.software);
+        }
+        Some(instance)
+    }
+
     fn from_json(about: &Value) -> Self {
         let text = |path| short(about.pointer(path).and_then(Value::as_str).unwrap_or_default());
         // Nought would mean that nothing can be posted: then the server does not mean it.
@@ -139,6 +154,9 @@ fn unreachable(error: &FetchError) -> Refusal {
     match error {
         FetchError::Refused(_) | FetchError::Dns(_) | FetchError::Tls(_) => {
             Refusal::Field("server", "unreachable", error.to_string())
+        }
+        error if error.is_foreign_tongue() => {
+            Refusal::Field("server", "not_mastodon", error.to_string())
         }
         _ => Refusal::Platform(from_fetch(error)),
     }

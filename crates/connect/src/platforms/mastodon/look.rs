@@ -41,8 +41,14 @@ pub(super) async fn seen(
     Ok(recent.statuses.into_iter().map(|status| status.id).collect())
 }
 
-/// Looks for what a call may have published.
-pub(super) async fn find(api: &Api<'_>, account: &Account, frozen: &Frozen) -> Sight {
+/// Looks for what a call may have published. The same words may be out for another post already,
+/// which then is among the `taken`: every post has a status of its own.
+pub(super) async fn find(
+    api: &Api<'_>,
+    account: &Account,
+    frozen: &Frozen,
+    taken: &[String],
+) -> Sight {
     let recent = match recent(api, account, frozen.since()).await {
         Ok(recent) => recent,
         Err(failure) => return Sight::Unreadable(failure),
@@ -51,7 +57,8 @@ pub(super) async fn find(api: &Api<'_>, account: &Account, frozen: &Frozen) -> S
     let seen = frozen.seen.as_deref().unwrap_or_default();
     let earliest = earliest(frozen, recent.ahead);
     candidates.retain(|status| {
-        let is_other = seen.contains(&status.id) || created(status) < earliest;
+        let is_known = seen.contains(&status.id) || taken.contains(&status.id);
+        let is_other = is_known || created(status) < earliest;
         !is_other && has_form(status, &frozen.status)
     });
     let matches = match say_the_same(api, candidates, &frozen.status).await {

@@ -24,7 +24,8 @@ use instance::Instance;
 
 use super::{
     About, Access, Account, Answer, Breach, Connect, Connected, Deleting, Doing, Draft, Figures,
-    Form, Limits, Manual, Operation, Platform, PostFigures, ProfileFigures, Refusal, Sight,
+    Form, Limits, Manual, Operation, Platform, PostFigures, ProfileFigures, Refusal, Remembering,
+    Sight,
 };
 use crate::Http;
 
@@ -132,6 +133,11 @@ impl Platform for Mastodon {
         &self.about
     }
 
+    /// Every server counts its own accounts, and an account that moves becomes a new one.
+    fn identity(&self, account: &Account) -> String {
+        format!("{}/{}", account.server, account.remote_id)
+    }
+
     fn safety(&self, account: &Account) -> Safety {
         Instance::of(account).safety()
     }
@@ -177,20 +183,29 @@ impl Platform for Mastodon {
         })
     }
 
-    fn find<'a>(&'a self, access: &'a Access<'a>, frozen: &'a str) -> Doing<'a, Sight> {
+    fn find<'a>(
+        &'a self,
+        access: &'a Access<'a>,
+        frozen: &'a str,
+        taken: &'a [String],
+    ) -> Doing<'a, Sight> {
         Box::pin(async move {
             let frozen = match Frozen::read(frozen) {
                 Ok(frozen) => frozen,
                 Err(failure) => return Sight::Unknowable(failure),
             };
             match Api::of(access, &self.pace) {
-                Ok(api) => look::find(&api, access.account, &frozen).await,
+                Ok(api) => look::find(&api, access.account, &frozen, taken).await,
                 Err(failure) => Sight::Unreadable(failure),
             }
         })
     }
 
     fn manual(&self) -> Option<&dyn Manual> {
+        Some(self)
+    }
+
+    fn remembering(&self) -> Option<&dyn Remembering> {
         Some(self)
     }
 
@@ -211,6 +226,25 @@ impl Manual for Mastodon {
         now: Millis,
     ) -> Doing<'a, Result<Connected, Refusal>> {
         Box::pin(connect::connect(http, form, now, &self.pace))
+    }
+}
+
+impl Remembering for Mastodon {
+    fn is_stale(&self, account: &Account, now: Millis) -> bool {
+        Instance::of(account).is_stale(now)
+    }
+
+    fn read<'a>(
+        &'a self,
+        http: &'a Http,
+        account: &'a Account,
+        now: Millis,
+    ) -> Doing<'a, Option<serde_json::Value>> {
+        Box::pin(async move {
+            let api = Api::anonymous(http, &account.server, &self.pace, now);
+            let instance = Instance::of(account).read_again(&api).await?;
+            serde_json::to_value(instance).ok()
+        })
     }
 }
 

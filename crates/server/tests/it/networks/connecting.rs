@@ -7,7 +7,10 @@ use crate::{
     steps::{each, list, text},
 };
 
-use super::world::{NETWORKS, Network, Person, connect, lab, lab_with};
+use super::{
+    double::Double,
+    world::{NETWORKS, Network, Person, connect, lab, lab_with},
+};
 
 fn connections(lab: &Lab) -> Value {
     lab.get("/connections").key(&lab.key).send().expect(200).json["connections"].take()
@@ -124,6 +127,24 @@ both! {
         let path = "/audit-logs?action=connection.renewed";
         let log = lab.get(path).key(&lab.key).send().expect(200).json;
         assert_eq!(list(&log["audit_logs"]).len(), 2);
+    }
+
+    fn accounts_of_two_servers_may_have_the_same_number(lab: Lab) {
+        let (one, other) = (Double::of("ada"), Double::of("bea"));
+        let first = connect(&lab, Network::Mastodon, one.form());
+
+        let second = connect(&lab, Network::Mastodon, other.form());
+
+        assert_ne!(first, second);
+        let found = connections(&lab);
+        assert_eq!(each(&found, "remote_id"), ["1", "1"]);
+        let names: Vec<_> = each(&found, "handle").iter().map(|name| &name[..3]).collect();
+        assert_eq!(names, ["ada", "bea"]);
+        // Each of them is still the same account when it is connected again.
+        for (double, id) in [(&one, first), (&other, second)] {
+            let again = lab.post("/connections/mastodon").key(&lab.key).json(double.form()).send();
+            assert_eq!(text(&again.expect(200).json["connection"]["id"]), id);
+        }
     }
 
     fn the_account_to_remove_has_to_be_named_when_there_are_several(engine: Engine) {

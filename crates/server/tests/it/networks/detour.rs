@@ -24,7 +24,12 @@ pub(super) struct Detour {
 
 impl Detour {
     pub(super) fn start(engine: Engine, network: Network) -> Self {
-        let proxy = Proxy::before(&network.origin(), network.call());
+        Self::spoiling(engine, network, network.call())
+    }
+
+    /// The same for a request that begins otherwise than the one that publishes.
+    pub(super) fn spoiling(engine: Engine, network: Network, call: &'static str) -> Self {
+        let proxy = Proxy::before(&network.origin(), call);
         let origin = proxy.origin();
         let home = origin.clone();
         let directory = Peer::start(move |path, stream| {

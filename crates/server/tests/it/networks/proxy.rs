@@ -26,6 +26,8 @@ pub(super) enum Fate {
 
 struct State {
     fate: Fate,
+    /// Requests of every kind.
+    requests: usize,
     /// Calls that came, and calls that the network has carried out.
     arrived: usize,
     carried: usize,
@@ -49,7 +51,7 @@ impl Proxy {
         let server = origin.trim_start_matches("http://").parse().expect("an address and a port");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the address of a listener");
-        let state = Mutex::new(State { fate: Fate::Pass, arrived: 0, carried: 0 });
+        let state = Mutex::new(State { fate: Fate::Pass, requests: 0, arrived: 0, carried: 0 });
         let shared = Arc::new(Shared { state, changed: Condvar::new(), server, call });
         let own = shared.clone();
         // Ends with the tests: whoever connects later is served as well.
@@ -80,6 +82,10 @@ impl Proxy {
         wait_until("the network has carried out the call", || self.carried() > 0);
     }
 
+    pub(super) fn requests(&self) -> usize {
+        self.shared.state().requests
+    }
+
     pub(super) fn carried(&self) -> usize {
         self.shared.state().carried
     }
@@ -103,6 +109,7 @@ impl Shared {
     fn carry(&self, mut client: TcpStream) -> Option<()> {
         client.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
         let request = read_request(&mut client)?;
+        self.state().requests += 1;
         let publishes = request.starts_with(self.call.as_bytes());
         if publishes {
             self.state().arrived += 1;
@@ -125,7 +132,7 @@ impl Shared {
     }
 }
 
-fn read_request(client: &mut TcpStream) -> Option<Vec<u8>> {
+pub(super) fn read_request(client: &mut TcpStream) -> Option<Vec<u8>> {
     let mut request = Vec::new();
     let mut piece = [0; 16 * 1024];
     loop {

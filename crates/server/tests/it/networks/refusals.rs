@@ -1,5 +1,7 @@
 //! What is wrong with a form is said at the field that is wrong, and nothing is kept of it.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -8,7 +10,10 @@ use crate::{
     steps::expect_faults,
 };
 
-use super::world::{NETWORKS, Network, Person, lab};
+use super::{
+    double::Double,
+    world::{NETWORKS, Network, Person, lab},
+};
 
 #[track_caller]
 fn expect_nothing_kept(lab: &Lab) {
@@ -56,6 +61,10 @@ both! {
         let lab = lab(engine);
         let closed = format!("http://127.0.0.1:{}", free_port());
         let pages = Peer::start(|_, stream| give(stream, "text/html", b"<html>Welcome"));
+        // Has a version like many others, and nothing else of Mastodon's.
+        let vague = Peer::start(|_, stream| give(stream, "text/html", br#"{"version":"1"}"#));
+        let mail = Peer::start(|_, stream| stream.write_all(b"220 mail.example ESMTP\r\n"));
+        let double = Double::of("somebody");
         for (network, code) in [(Network::Bluesky, "no_server"), (Network::Mastodon, "not_mastodon")]
         {
             let try_at = |server: &str| {
@@ -63,7 +72,14 @@ both! {
                 form["server"] = json!(server);
                 lab.post(&network.path()).key(&lab.key).json(form).send()
             };
-            expect_faults(try_at(pages.url("").trim_end_matches('/')), &[("server", code)]);
+            let other = if network == Network::Bluesky { Network::Mastodon } else { Network::Bluesky };
+            let wrong = [pages.url(""), vague.url(""), mail.url(""), other.origin(), double.origin()];
+            for server in wrong.iter().map(|server| server.trim_end_matches('/')) {
+                if network == Network::Mastodon && server == double.origin() {
+                    continue;
+                }
+                expect_faults(try_at(server), &[("server", code)]);
+            }
             let failed = try_at(&closed).expect_problem(502, "upstream_failed");
             assert!(failed.json["platform_message"].is_string(), "{}", failed.text());
         }

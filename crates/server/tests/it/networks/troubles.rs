@@ -1,12 +1,12 @@
 //! Answers get lost, processes die, people change their minds, accounts are shut out: in the
 //! end the job tells what the network shows.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    lab::{Engine, Lab, both},
+    lab::{Engine, Lab, both, wait_until},
     publishing::{job_of, outcome, publish_now},
-    steps::{list, new_post, text},
+    steps::{list, new_picture, new_post, text},
 };
 
 use super::{
@@ -124,6 +124,68 @@ both! {
 
     fn a_call_that_never_reached_mastodon_ends_as_canceled(engine: Engine) {
         second_thoughts(engine, Network::Mastodon, Fate::LoseRequest);
+    }
+
+    fn of_two_posts_with_the_same_words_none_is_taken_for_the_other(engine: Engine) {
+        let detour = Detour::start(engine, Network::Mastodon);
+        let Detour { lab, proxy, person, .. } = &detour;
+        let twins = [(); 2].map(|()| new_post(lab, detour.draft("said twice")));
+        publish_now(lab, &twins[0]);
+        let first = outcome(lab, &twins[0]);
+        proxy.set(Fate::LoseRequest);
+        publish_now(lab, &twins[1]);
+        wait_until("the call is lost", || job_of(lab, &twins[1])["targets"][0]["stage"] == "reading");
+        proxy.set(Fate::Pass);
+
+        let second = settled(lab, &twins[1]);
+
+        assert_eq!(text(&second["state"]), "succeeded", "{second}");
+        assert_eq!(person.all_words(), ["said twice", "said twice"]);
+        let id = |job: &Value| job["targets"][0]["published"][0]["remote_id"].clone();
+        assert_ne!(id(&first), id(&second));
+    }
+
+    fn an_account_that_was_removed_during_the_call_is_not_read(engine: Engine) {
+        let detour = Detour::start(engine, Network::Bluesky);
+        let Detour { lab, proxy, person, .. } = &detour;
+        proxy.set(Fate::HoldAnswer);
+        let post = new_post(lab, detour.draft("who knows"));
+        publish_now(lab, &post);
+        proxy.await_effect();
+
+        lab.delete("/connections/bluesky").key(&lab.key).send().expect(200);
+        let before = proxy.requests();
+        proxy.set(Fate::LoseAnswer);
+
+        let job = outcome(lab, &post);
+        assert_eq!(text(&job["state"]), "needs_attention", "{job}");
+        assert_eq!(text(&job["targets"][0]["outcome"]), "unknown", "{job}");
+        assert_eq!(text(&job["targets"][0]["failure"]["code"]), "connection_gone", "{job}");
+        assert_eq!(proxy.requests(), before, "the network was asked once more");
+        assert_eq!(person.all_words(), ["who knows"]);
+    }
+
+    fn an_account_that_was_removed_during_an_upload_is_not_posted_to(engine: Engine) {
+        let upload = "POST /api/v2/media ";
+        let detour = Detour::spoiling(engine, Network::Mastodon, upload);
+        let Detour { lab, proxy, person, .. } = &detour;
+        let mut draft = detour.draft("never");
+        draft["media_url"] = json!(new_picture(lab));
+        let post = new_post(lab, draft);
+        proxy.set(Fate::HoldAnswer);
+        publish_now(lab, &post);
+        proxy.await_effect();
+
+        lab.delete("/connections/mastodon").key(&lab.key).send().expect(200);
+        let before = proxy.requests();
+
+        // The upload is broken off, so the job ends although the server keeps it waiting.
+        let job = outcome(lab, &post);
+        proxy.set(Fate::Pass);
+        assert_eq!(text(&job["state"]), "failed", "{job}");
+        assert_eq!(text(&job["targets"][0]["failure"]["code"]), "connection_gone", "{job}");
+        assert_eq!(proxy.requests(), before, "the account was used once more");
+        assert!(person.posts().is_empty());
     }
 
     fn an_account_that_was_shut_out_has_to_be_connected_again(engine: Engine) {

@@ -96,7 +96,8 @@ impl Person {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let moment = UNIX_EPOCH.elapsed().expect("after 1970").as_millis() % 0x10_0000_0000;
-        let name = format!("n{moment:x}p{:x}n{number}", std::process::id());
+        // Bluesky allows 18 characters.
+        let name = format!("n{moment:x}p{:x}n{number:x}", std::process::id() & 0xfff);
         match network {
             Network::Bluesky => Self::on_bluesky(name + ".test"),
             Network::Mastodon => {
