@@ -247,6 +247,11 @@ impl Flowing {
         if let Some(path) = lost.first() {
             return missing("media_gone", format!("{} is gone", path.as_str()));
         }
+        let out = self.work.entry.flow.part;
+        if out >= draft.parts() {
+            let message = format!("{out} parts are out already, and the post has no more of them");
+            return missing("nothing_left", message);
+        }
         draft::freeze(&mut self.work.entry, &draft).map_err(damaged)?;
         Ok(Ok(draft))
     }

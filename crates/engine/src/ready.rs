@@ -30,7 +30,8 @@ pub(crate) fn ready(
     let post: post::Draft = serde_json::from_str(document?).ok()?;
     let draft = draft::compose_plain(&post, draft::target(&post, &opened.connection.id)?)?;
     refresh::when_stale(engine, &opened);
-    if opened.is_stale(now) || opened.refusal(&draft).is_some() {
+    if entry.flow.part >= draft.parts() || opened.is_stale(now) || opened.refusal(&draft).is_some()
+    {
         return None;
     }
     let key = operation::key(entry);

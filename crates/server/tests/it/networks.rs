@@ -8,5 +8,6 @@ mod limits;
 mod proxy;
 mod publishing;
 mod refusals;
+mod threads;
 mod troubles;
 mod world;

@@ -1,5 +1,7 @@
 //! The side of whoever plans and watches: jobs of one brand.
 
+use std::collections::HashMap;
+
 use campanile_machine::{Effect, Event, Moment, Rules, next};
 use campanile_model::{
     ids::{ConnectionId, JobId, PostId},
@@ -85,11 +87,13 @@ async fn insert_entries(
                                      stage, part, parts, attempt, failures, due_at, next_at,
                                      absences, late, cancel, renewed, token, wake_at, receipts,
                                      updated_at, alone)
-        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, 1, 0, 0, $7, $7, 0, 0, 0, 0, $8, $7, '[]',
+        VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $11, 1, 0, 0, $7, $7, 0, 0, 0, 0, $8, $7, $12,
                 $9, $10)";
+    let begun = begun_threads(tx, tenant, post).await?;
     let nobody = [(ConnectionId::stored(""), String::new())];
     let accounts = if accounts.is_empty() { &nobody } else { accounts };
     for (number, (connection, platform)) in (0_i64..).zip(accounts) {
+        let (part, receipts) = begun.get(connection).map_or((0, "[]"), |(part, out)| (*part, out));
         let values = params![
             tenant.brand(),
             job,
@@ -100,11 +104,36 @@ async fn insert_entries(
             run_at,
             token,
             now,
-            i64::from(accounts.len() == 1)
+            i64::from(accounts.len() == 1),
+            part,
+            receipts
         ];
         tx.push(SQL, values).await?;
     }
     Ok(())
+}
+
+/// Of threads that are only partly out: how many parts, and their receipts as JSON. Whoever
+/// publishes the rest goes on after them.
+async fn begun_threads(
+    conn: &mut Conn,
+    tenant: &Tenant,
+    post: &PostId,
+) -> Result<HashMap<ConnectionId, (i64, String)>> {
+    const SQL: &str = "
+        SELECT t.connection_id, t.part, t.receipts FROM publish_jobs j
+          JOIN publish_targets t ON t.brand_id = j.brand_id AND t.job_id = j.id
+         WHERE j.brand_id = $1 AND j.post_id = $2 AND t.live = 0 AND t.stage <> 'published'
+           AND t.receipts <> '[]'
+         ORDER BY j.id";
+    let mut begun = HashMap::new();
+    conn.each(SQL, params![tenant.brand(), post], |row| {
+        // The newest counts: it has gone on where an older one ended.
+        begun.insert(row.id(0)?, (row.int(1)?, row.text(2)?));
+        Ok(())
+    })
+    .await?;
+    Ok(begun)
 }
 
 /// What can stand in the way of changing a job.

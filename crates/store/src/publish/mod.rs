@@ -107,21 +107,32 @@ pub struct Job {
     pub finished_at: Option<Millis>,
 }
 
+/// How far an entry is, and whether something of it is out: perhaps half a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    pub stage: Stage,
+    pub out: bool,
+}
+
+impl Entry {
+    pub(crate) fn reached(&self) -> Reached {
+        Reached { stage: self.flow.stage, out: !self.receipts.is_empty() }
+    }
+}
+
 /// What a job comes to once all its entries have ended; `None` while one has not.
-pub fn outcome(stages: &[Stage]) -> Option<JobState> {
-    if !stages.iter().all(|stage| stage.is_final()) {
+pub fn outcome(entries: &[Reached]) -> Option<JobState> {
+    if !entries.iter().all(|entry| entry.stage.is_final()) {
         return None;
     }
-    let any = |wanted: &[Stage]| stages.iter().any(|stage| wanted.contains(stage));
-    let published = any(&[Stage::Published]);
+    let any = |wanted: &[Stage]| entries.iter().any(|entry| wanted.contains(&entry.stage));
+    let out = entries.iter().any(|entry| entry.out);
     Some(if any(&[Stage::Unknown, Stage::Missed]) {
         JobState::NeedsAttention
-    } else if any(&[Stage::Rejected]) && published {
+    } else if any(&[Stage::Rejected, Stage::Canceled]) && out {
         JobState::PartiallySucceeded
     } else if any(&[Stage::Rejected]) {
         JobState::Failed
-    } else if any(&[Stage::Canceled]) && published {
-        JobState::PartiallySucceeded
     } else if any(&[Stage::Canceled]) {
         JobState::Canceled
     } else {
@@ -148,7 +159,17 @@ mod tests {
             (vec![Canceled, Published], Some(JobState::PartiallySucceeded)),
         ];
         for (stages, expected) in cases {
-            assert_eq!(outcome(&stages), expected, "{stages:?}");
+            let reached = |stage: &Stage| Reached { stage: *stage, out: *stage == Published };
+            let entries: Vec<_> = stages.iter().map(reached).collect();
+            assert_eq!(outcome(&entries), expected, "{stages:?}");
+        }
+    }
+
+    #[test]
+    fn half_a_thread_is_neither_failed_nor_canceled() {
+        for stage in [Stage::Rejected, Stage::Canceled] {
+            let half = Reached { stage, out: true };
+            assert_eq!(outcome(&[half]), Some(JobState::PartiallySucceeded), "{stage:?}");
         }
     }
 }

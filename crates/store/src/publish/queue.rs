@@ -11,11 +11,11 @@ use campanile_model::{
 };
 use serde_json::json;
 
-use super::{COLUMNS, Entry, Name, WIDTH, json as damaged, outcome, read};
+use super::{COLUMNS, Entry, Name, Reached, WIDTH, json as damaged, outcome, read};
 use crate::{
     connections::{self, Connection},
     counts,
-    db::{Conn, Result, Row, Tx, Value},
+    db::{Conn, Result, Tx, Value},
     outbox, params,
 };
 
@@ -271,9 +271,9 @@ pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> 
     let mut ended: BTreeMap<_, (&Entry, JobState)> = BTreeMap::new();
     for entry in entries {
         let state = if entry.alone {
-            outcome(&[entry.flow.stage])
+            outcome(&[entry.reached()])
         } else {
-            outcome(&stages(tx, entry, now).await?)
+            outcome(&reached(tx, entry, now).await?)
         };
         if let Some(state) = state {
             ended.insert(job_of(entry), (entry, state));
@@ -291,13 +291,18 @@ pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> 
 }
 
 /// How far the entries of a job are. Two that end at once must see each other.
-async fn stages(tx: &mut Tx, entry: &Entry, now: Millis) -> Result<Vec<Stage>> {
+async fn reached(tx: &mut Tx, entry: &Entry, now: Millis) -> Result<Vec<Reached>> {
     const LOCK: &str = "
         UPDATE publish_jobs SET updated_at = $3 WHERE brand_id = $1 AND id = $2";
-    const SQL: &str = "SELECT stage FROM publish_targets WHERE brand_id = $1 AND job_id = $2";
+    const SQL: &str = "
+        SELECT stage, receipts FROM publish_targets WHERE brand_id = $1 AND job_id = $2";
     let Name { brand, job, .. } = &entry.name;
     tx.push(LOCK, params![brand, job, now]).await?;
-    tx.all(SQL, params![brand, job], read_stage).await
+    tx.all(SQL, params![brand, job], |row| {
+        let stage = Stage::parse(row.str(0)?).unwrap_or(Stage::Unknown);
+        Ok(Reached { stage, out: row.str(1)? != "[]" })
+    })
+    .await
 }
 
 fn shown_as(state: JobState) -> PostStatus {
@@ -308,10 +313,6 @@ fn shown_as(state: JobState) -> PostStatus {
         JobState::NeedsAttention => PostStatus::NeedsAttention,
         JobState::Failed | JobState::Queued | JobState::Running => PostStatus::Failed,
     }
-}
-
-fn read_stage(row: &Row<'_>) -> Result<Stage> {
-    Ok(Stage::parse(row.str(0)?).unwrap_or(Stage::Unknown))
 }
 
 fn event(entry: &Entry, state: JobState, now: Millis) -> outbox::Event<'_> {

@@ -21,6 +21,9 @@ pub(super) struct Words {
     pub(super) is_mute: bool,
     /// What a call that publishes is answered.
     pub(super) publish: u16,
+    /// What it took, and how much it takes before it refuses everything.
+    pub(super) statuses: Vec<Value>,
+    pub(super) most: usize,
 }
 
 /// Ends with the tests: whoever connects later is served as well.
@@ -34,8 +37,15 @@ impl Double {
     pub(super) fn of(account: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the address of a listener");
-        let words = Words { account, characters: 500, questions: 0, is_mute: false, publish: 200 };
-        let words = Arc::new(Mutex::new(words));
+        let words = Arc::new(Mutex::new(Words {
+            account,
+            characters: 500,
+            questions: 0,
+            is_mute: false,
+            publish: 200,
+            statuses: Vec::new(),
+            most: usize::MAX,
+        }));
         let own = words.clone();
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
@@ -63,10 +73,11 @@ impl Double {
 fn attend(mut client: TcpStream, words: &Mutex<Words>) -> Option<()> {
     let request = read_request(&mut client)?;
     let request = String::from_utf8_lossy(&request);
+    let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let mut line = request.split(' ');
     let (method, path) = (line.next()?, line.next()?);
     // The lock must be free again before anybody keeps silent.
-    let answer = answer(&mut *words.lock().ok()?, method, path);
+    let answer = answer(&mut *words.lock().ok()?, method, path, body);
     let Some((status, body)) = answer else {
         thread::sleep(Duration::from_secs(60));
         return None;
@@ -81,7 +92,7 @@ fn attend(mut client: TcpStream, words: &Mutex<Words>) -> Option<()> {
 }
 
 /// `None` when it keeps silent.
-fn answer(words: &mut Words, method: &str, path: &str) -> Option<(u16, Value)> {
+fn answer(words: &mut Words, method: &str, path: &str, body: &str) -> Option<(u16, Value)> {
     let path = path.split('?').next().unwrap_or_default();
     Some(match (method, path) {
         ("GET", "/api/v2/instance") if words.is_mute => return None,
@@ -95,6 +106,13 @@ fn answer(words: &mut Words, method: &str, path: &str) -> Option<(u16, Value)> {
             (200, json!({ "id": "1", "acct": words.account }))
         }
         ("GET", "/api/v1/accounts/1/statuses") => (200, json!([])),
+        ("POST", "/api/v1/statuses") if words.statuses.len() >= words.most => {
+            (422, json!({ "error": "Validation failed" }))
+        }
+        ("POST", "/api/v1/statuses") if words.publish == 200 => {
+            words.statuses.push(serde_json::from_str(body).unwrap_or_default());
+            (200, json!({ "id": words.statuses.len().to_string() }))
+        }
         ("POST", "/api/v1/statuses") => (words.publish, json!({ "id": "7", "error": "No" })),
         _ => (404, json!({ "error": "Not Found" })),
     })
