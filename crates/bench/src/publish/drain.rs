@@ -34,6 +34,7 @@ pub(super) fn measure(
     let mut theirs: Vec<_> =
         rivals.iter().flat_map(Rivals::all).map(|rival| (rival, Vec::new())).collect();
     for round in 0..amounts.rounds {
+        eprintln!("draining, round {} of {} ...", round + 1, amounts.rounds);
         // In turns: a machine that gets slower or faster does so for both.
         let own_first = round.is_multiple_of(2);
         if own_first {

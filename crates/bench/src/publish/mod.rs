@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod claims;
+mod copies;
 mod drain;
 mod peer;
 mod platform;

@@ -35,6 +35,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     arrivals::{Arrival, Arrivals, micros},
+    copies,
     peer::Peer,
     platform::{Double, Kind},
 };
@@ -189,6 +190,11 @@ impl<'s> Press<'s> {
         Ok(())
     }
 
+    /// Plans what is due from `from` on so many times more, each time `later` than before.
+    pub(super) async fn plan_again(&self, from: Millis, times: usize, later: Millis) -> Outcome {
+        copies::add(&self.engine.db, from, times, later).await
+    }
+
     /// The earliest time for which so many posts can be planned from now on.
     pub(super) fn soon(&self, count: usize) -> Millis {
         let each = 3 * self.planning.load(Ordering::Relaxed);
@@ -333,7 +339,8 @@ async fn plan_one(tx: &mut Tx, place: &Place, number: usize, at: Millis) -> Resu
         created_by: tenant.user().clone(),
         created_at: now,
         updated_at: now,
-        draft: Draft { targets, ..seed::draft(number) },
+        // Publishing does not touch tags.
+        draft: Draft { targets, tags: Vec::new(), ..seed::draft(number) },
     };
     posts::insert(tx, tenant, &post, &post.texts()?).await?;
     let accounts = [(account.clone(), kind.id().to_owned())];
