@@ -16,7 +16,7 @@ lint: ## Check formatting, warnings, and the licences and sources of dependencie
 	cargo clippy --workspace --all-targets -- -D warnings
 	scripts/deny.sh
 
-bench: ## Measure throughput, memory and start-up time, as ratios
+bench: ## Measure throughput, lateness, memory and start-up time, beside other software
 	scripts/bench.sh
 
 kill-loop: ## Kill the service 5,000 times, and check that no post was lost or went out twice

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, process::Command, time::Duration};
 use crate::{
     Outcome,
     process::cpu_seconds,
-    report::{median, number},
+    report::{median, median_ratio, number},
 };
 
 /// How often each contender runs, and for how long.
@@ -44,11 +44,9 @@ impl Speed {
         median(self.cpu.clone()).round()
     }
 
-    /// How many times as fast as the other, within each round: what slows the machine down for
-    /// a while slows both.
+    /// How many times as fast as the other.
     pub(crate) fn times(&self, other: &Self) -> f64 {
-        let pairs = self.per_second.iter().zip(&other.per_second);
-        median(pairs.map(|(own, other)| own / other).collect())
+        median_ratio(&self.per_second, &other.per_second)
     }
 
     pub(crate) fn shown(&self) -> String {

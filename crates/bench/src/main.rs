@@ -42,8 +42,9 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// 3. POST /posts with 1 and with 32 clients, against a server that commits every request by
 ///    itself; on the disk that is there, and as if its syncs took five milliseconds longer.
 ///
-/// 4. Publishing to a platform that does nothing: lateness at a steady pace, a burst, a backlog,
-///    and the cost of a look at the queue.
+/// 4. Publishing with 1,000,000 posts queued: the cost of a claim; from the due time to the first
+///    byte at a server on this machine, at a steady pace and in a burst; and a backlog to a
+///    platform that does nothing, against BullMQ and graphile-worker with jobs that do nothing.
 ///
 /// 5. Idle memory, time from start to the first answer, size of the binary.
 ///
@@ -54,13 +55,17 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 #[derive(Parser, Debug)]
 #[command(name = "campanile-bench", version, max_term_width = 100)]
 struct Options {
-    /// Shorter rounds, and 100,000 posts instead of 1,000,000 in the largest store.
+    /// Shorter rounds, 100,000 posts instead of 1,000,000 in the largest store, and 50,000 queued.
     #[arg(long)]
     quick: bool,
 
     /// A PostgreSQL server on which databases may be created; without one its lines are left out.
     #[arg(long, env = "CAMPANILE_BENCH_POSTGRES", hide_env_values = true, value_name = "URL")]
     postgres: Option<String>,
+
+    /// Where scripts/rivals.sh has installed other queues; without it they are left out.
+    #[arg(long, env = "CAMPANILE_BENCH_RIVALS", value_name = "FOLDER")]
+    rivals: Option<PathBuf>,
 
     /// Only these parts: reads, growth, creates, publish, footprint.
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
@@ -102,9 +107,9 @@ impl Options {
 
     fn amounts(&self) -> Amounts {
         if self.quick {
-            Amounts { queued: 50_000, steady_seconds: 5, burst: 5_000, drained: 10_000 }
+            Amounts { queued: 50_000, steady_seconds: 5, burst: 5_000, drained: 10_000, rounds: 1 }
         } else {
-            Amounts { queued: MOST, steady_seconds: 30, burst: 20_000, drained: 50_000 }
+            Amounts { queued: MOST, steady_seconds: 30, burst: 20_000, drained: 50_000, rounds: 3 }
         }
     }
 
@@ -147,6 +152,9 @@ fn run(options: &Options) -> Outcome {
     if workshop.postgres.is_none() {
         println!("No PostgreSQL was named (--postgres), so its lines are left out.");
     }
+    if options.rivals.is_none() {
+        println!("No other queues are installed (--rivals), so their lines are left out.");
+    }
 
     let engines = workshop.engines();
     let only_publish = options.only == [Part::Publish];
@@ -169,7 +177,8 @@ fn run(options: &Options) -> Outcome {
     }
     if options.wants(Part::Publish) {
         let fresh = stores(&workshop, &runtime, &engines, PUBLISHED)?;
-        publish::measure(&runtime, &fresh, &options.amounts())?;
+        let rivals = options.rivals.as_deref();
+        publish::measure(&runtime, &workshop, &fresh, &options.amounts(), rivals)?;
     }
     if options.wants(Part::Footprint) {
         footprint::measure(&workshop, &many, &pace)?;

@@ -56,7 +56,8 @@ pub(crate) fn number(value: f64) -> String {
     if value.abs() < 100.0 && value.fract().abs() > 1e-9 {
         return format!("{value:.1}");
     }
-    separated(value.round().abs())
+    let sign = if value <= -0.5 { "-" } else { "" };
+    format!("{sign}{}", separated(value.round().abs()))
 }
 
 fn separated(value: impl Display) -> String {
@@ -81,6 +82,12 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
+/// How many times as much as the other, within each round: what slows the machine down for a
+/// while slows both.
+pub(crate) fn median_ratio(own: &[f64], other: &[f64]) -> f64 {
+    median(own.iter().zip(other).map(|(own, other)| own / other).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +99,7 @@ mod tests {
         assert_eq!(number(15.0), "15");
         assert_eq!(number(15.26), "15.3");
         assert_eq!(number(1.3), "1.30");
+        assert_eq!(number(-1_234.5), "-1,235");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use campanile_model::{
-    ids::PostId,
+    ids::{BrandId, PostId},
     label::Tag,
     post::{Draft, PostStatus},
     time::{Millis, SECOND},
@@ -48,9 +48,14 @@ pub(crate) async fn fill(location: &Location, key: &str, count: usize) -> Outcom
 }
 
 pub(crate) async fn tenant(db: &Db, key: &str) -> Outcome<Arc<Tenant>> {
+    tenant_of(db, key, None).await
+}
+
+/// The named brand, or the first.
+pub(crate) async fn tenant_of(db: &Db, key: &str, brand: Option<&BrandId>) -> Outcome<Arc<Tenant>> {
     let hash: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     let identity = identity::find_by_key(&mut db.read().await?, &hash).await?;
-    let tenant = identity.and_then(|identity| identity.tenant(None));
+    let tenant = identity.and_then(|identity| identity.tenant(brand.map(BrandId::as_str)));
     Ok(tenant.ok_or("the key that the service printed reaches no brand")?)
 }
 

@@ -125,6 +125,6 @@ impl Drop for Service {
 }
 
 /// Free now; nothing else on the machine is expected to take it within the next moment.
-fn free_address() -> Outcome<SocketAddr> {
+pub(crate) fn free_address() -> Outcome<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
