@@ -5,13 +5,16 @@ use std::{future::Future, time::Duration};
 use campanile_model::time::SECOND;
 
 use super::{Shared, wire::Answer};
-use crate::{chance::Chance, now};
+use crate::{chance::Chance, ledger::Trouble, now};
 
 /// A platform may take so long to accept a call whose caller has gone away. The service waits
 /// ten seconds before it believes that nothing happened.
 const LATEST: u64 = 6_000;
 /// Longer than any caller waits for an answer.
 const TOO_LONG: Duration = Duration::from_secs(40);
+
+/// Nobody calls an answer late that comes sooner.
+const NOTICEABLE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -58,6 +61,17 @@ impl Fate {
             28..31 => Self::Limit(1 + chance.below(3)),
             31..45 => Self::Slow(delay / 20),
             _ => Self::Prompt,
+        }
+    }
+
+    /// What the caller of a call that was accepted has to cope with.
+    pub(super) fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Slow(delay) if delay < NOTICEABLE => None,
+            Self::Slow(_) | Self::Silent => Some(Trouble::Late),
+            Self::AcceptAndFail(_) => Some(Trouble::Failure),
+            Self::AcceptAndCut | Self::CutAndAccept(_) => Some(Trouble::Reset),
+            Self::Prompt | Self::Fail(_) | Self::Cut | Self::Limit(_) | Self::Refuse => None,
         }
     }
 
