@@ -8,7 +8,7 @@ help: ## Show this list
 run: ## Start the service on 127.0.0.1:8080 with its data in ./data
 	cargo run --release -p campanile -- serve
 
-test: ## Run every test on SQLite and PostgreSQL, and the API checks; install what they need
+test: ## Run every test, the API checks and the kill loop on both databases; install what they need
 	scripts/test.sh
 
 lint: ## Check formatting, warnings, and the licences and sources of dependencies

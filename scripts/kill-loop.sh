@@ -1,27 +1,20 @@
 #!/usr/bin/env bash
 # usage: scripts/kill-loop.sh [--on-postgres] [OPTION...]     (options of kill-loop, such as --kills 200)
-#        scripts/kill-loop.sh --flaws [--on-postgres] [OPTION...]
+#        scripts/kill-loop.sh --flaws [OPTION...]
+#        scripts/kill-loop.sh --suite
 # Kills the release build again and again while posts go out, and checks that none was lost or
 # doubled; on PostgreSQL with two processes that publish. With --flaws it shows instead that the
-# check notices bugs planted for it.
+# check notices bugs planted for it. --suite is the short form of it all, for `make test`.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 built=${CARGO_TARGET_DIR:-target}/release
-where=()
-flaws=()
-while :; do
-    case ${1:-} in
-    --on-postgres)
-        # What somebody else started stays.
-        scripts/postgres.sh status >/dev/null 2>&1 || trap 'scripts/postgres.sh stop' EXIT
-        where=(--postgres "$(scripts/postgres.sh start | tail -n 1)")
-        ;;
-    --flaws) flaws=(intent-after-call retry-on-timeout no-fencing) ;;
-    *) break ;;
-    esac
-    shift
-done
+
+# Sets `postgres`. A server that somebody else started stays.
+start_postgres() {
+    scripts/postgres.sh status >/dev/null 2>&1 || trap 'scripts/postgres.sh stop' EXIT
+    postgres=$(scripts/postgres.sh start | tail -n 1)
+}
 
 # The service as it is released, same profile and same code, and beside its platforms one more,
 # for the class that none of them stands for yet. It goes by another name, so that nobody takes
@@ -31,14 +24,57 @@ build() {
     mv "$built/campanile" "$built/$1"
 }
 
-if [ ${#flaws[@]} -eq 0 ]; then
-    build campanile-tried campanile/trial
-    "$built/kill-loop" "${where[@]}" "$@"
-    exit
-fi
+build_tried() { build campanile-tried campanile/trial; }
 
 # A build of its own: what the loop vouches for has no bugs in it that a variable could wake.
-build campanile-flawed campanile/trial,campanile/flaws
-for flaw in "${flaws[@]}"; do
-    "$built/kill-loop" "${where[@]}" --kills 200 --clients 40 --accounts 2 --flaw "$flaw" "$@"
-done
+build_flawed() { build campanile-flawed campanile/trial,campanile/flaws; }
+
+# Each ends as soon as the bug shows. Few accounts and many clients make the posts meet.
+flaws() {
+    for flaw in intent-after-call retry-on-timeout no-fencing; do
+        "$built/kill-loop" --kills 200 --clients 40 --accounts 2 --flaw "$flaw" "$@"
+    done
+}
+
+# The three mostly wait, so they share their time; what each printed is shown when it has ended.
+suite() {
+    local logs name failed=0
+    local -A running
+    logs=$(mktemp -d)
+    "$built/kill-loop" --kills 200 --patience 120 >"$logs/sqlite" 2>&1 & running[sqlite]=$!
+    "$built/kill-loop" --kills 60 --patience 180 --postgres "$postgres" >"$logs/postgres" 2>&1 &
+    running[postgres]=$!
+    flaws >"$logs/flaws" 2>&1 & running[flaws]=$!
+    for name in "${!running[@]}"; do
+        wait "${running[$name]}" || failed=1
+        echo
+        echo "kill loop: $name"
+        cat "$logs/$name"
+    done
+    rm -r "$logs"
+    return $failed
+}
+
+case ${1:-} in
+--suite)
+    start_postgres
+    build_flawed
+    build_tried
+    suite
+    ;;
+--flaws)
+    shift
+    build_flawed
+    flaws "$@"
+    ;;
+--on-postgres)
+    shift
+    start_postgres
+    build_tried
+    "$built/kill-loop" --postgres "$postgres" "$@"
+    ;;
+*)
+    build_tried
+    "$built/kill-loop" "$@"
+    ;;
+esac

@@ -51,15 +51,15 @@ impl Fate {
         let delay = Duration::from_millis(chance.below(LATEST));
         let failure = [500, 502, 503, 504][chance.index(4)];
         match chance.below(100) {
-            0..6 => Self::Slow(delay),
-            6..8 => Self::Silent,
-            8..13 => Self::AcceptAndFail(failure),
-            13..18 => Self::AcceptAndCut,
-            18..22 => Self::CutAndAccept(delay),
-            22..25 => Self::Fail(failure),
-            25..28 => Self::Cut,
-            28..31 => Self::Limit(1 + chance.below(3)),
-            31..45 => Self::Slow(delay / 20),
+            0..7 => Self::Slow(delay),
+            7..9 => Self::Silent,
+            9..17 => Self::AcceptAndFail(failure),
+            17..22 => Self::AcceptAndCut,
+            22..27 => Self::CutAndAccept(delay),
+            27..30 => Self::Fail(failure),
+            30..33 => Self::Cut,
+            33..36 => Self::Limit(1 + chance.below(3)),
+            36..48 => Self::Slow(delay / 20),
             _ => Self::Prompt,
         }
     }
