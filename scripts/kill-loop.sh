@@ -21,6 +21,8 @@ start_postgres() {
 # it for the release. The loop is built along with it because they share their dependencies.
 build() {
     cargo build --release --locked -p campanile -p campanile-trial --features "$2"
+    # Without a change both names are links to one file, which mv refuses to move.
+    rm -f "$built/$1"
     mv "$built/campanile" "$built/$1"
 }
 
@@ -36,29 +38,32 @@ flaws() {
     done
 }
 
-# The three mostly wait, so they share their time; what each printed is shown when it has ended.
+# All at once, as the loops mostly wait; what each printed is shown when it has ended.
 suite() {
-    local logs name failed=0
+    local folder name failed=0 loop=$built/kill-loop-tried
     local -A running
-    logs=$(mktemp -d)
-    "$built/kill-loop" --kills 200 --patience 120 >"$logs/sqlite" 2>&1 & running[sqlite]=$!
-    "$built/kill-loop" --kills 60 --patience 180 --postgres "$postgres" >"$logs/postgres" 2>&1 &
+    folder=$(mktemp -d)
+    # The next build replaces the program under the feet of those who run it.
+    cp "$built/kill-loop" "$loop"
+    "$loop" --kills 200 --patience 120 >"$folder/sqlite" 2>&1 &
+    running[sqlite]=$!
+    "$loop" --kills 60 --patience 180 --postgres "$postgres" >"$folder/postgres" 2>&1 &
     running[postgres]=$!
-    flaws >"$logs/flaws" 2>&1 & running[flaws]=$!
+    { build_flawed; flaws; } >"$folder/flaws" 2>&1 &
+    running[flaws]=$!
     for name in "${!running[@]}"; do
         wait "${running[$name]}" || failed=1
         echo
         echo "kill loop: $name"
-        cat "$logs/$name"
+        cat "$folder/$name"
     done
-    rm -r "$logs"
+    rm -r "$folder"
     return $failed
 }
 
 case ${1:-} in
 --suite)
     start_postgres
-    build_flawed
     build_tried
     suite
     ;;

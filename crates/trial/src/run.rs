@@ -83,21 +83,8 @@ async fn trial(
     database: Option<&Database>,
 ) -> Outcome<Verdict> {
     let started = Instant::now();
-    let platforms = Platforms::start(folder, seed).await?;
-    let url = database.map(|database| database.url.as_str());
-    let (service, origin) = setup::service(options, folder, &platforms, url)?;
-    let roles = match database {
-        None => vec![Role::Whole],
-        Some(_) => {
-            let runners = (0..options.runners).map(Role::Runner);
-            std::iter::once(Role::Server).chain(runners).collect()
-        }
-    };
-    let (api, connections) =
-        setup::connect(&service, roles[0], &origin, &platforms, options.accounts).await?;
-    let world = Arc::new(World::new(api, seed, connections));
-    let killer = Arc::new(Killer::new(Arc::new(service), seed, options.kills));
-
+    let Scene { platforms, world, killer, roles } =
+        set_scene(options, seed, folder, database).await?;
     let mut clients = JoinSet::new();
     for number in 0..options.clients {
         clients.spawn(Client::new(world.clone(), number).work());
@@ -126,6 +113,37 @@ async fn trial(
         return Err(format!("it proves too little: {}", never.join(", ")).into());
     }
     Ok(verdict)
+}
+
+/// Everybody who takes part in a run.
+struct Scene {
+    platforms: Platforms,
+    world: Arc<World>,
+    killer: Arc<Killer>,
+    roles: Vec<Role>,
+}
+
+async fn set_scene(
+    options: &Options,
+    seed: u64,
+    folder: &Path,
+    database: Option<&Database>,
+) -> Outcome<Scene> {
+    let platforms = Platforms::start(folder, seed).await?;
+    let url = database.map(|database| database.url.as_str());
+    let (service, origin) = setup::service(options, folder, &platforms, url)?;
+    let roles = match database {
+        None => vec![Role::Whole],
+        Some(_) => {
+            let runners = (0..options.runners).map(Role::Runner);
+            std::iter::once(Role::Server).chain(runners).collect()
+        }
+    };
+    let (api, connections) =
+        setup::connect(&service, roles[0], &origin, &platforms, options.accounts).await?;
+    let world = Arc::new(World::new(api, seed, connections));
+    let killer = Arc::new(Killer::new(Arc::new(service), seed, options.kills));
+    Ok(Scene { platforms, world, killer, roles })
 }
 
 /// A run of so many kills has to meet everything that it is there for.
