@@ -13,7 +13,7 @@ use campanile_model::{
     time::{DAY, HOUR, Millis},
 };
 use campanile_store::{
-    StoreError, Tx,
+    StoreError, Tx, connections,
     publish::queue::{self, Due},
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit};
@@ -85,7 +85,10 @@ impl Runner {
         let recovered = match self.engine.db.is_shared() {
             true => Ok(0),
             false => {
-                let release = async |mut tx: Tx| queue::release_all(&mut tx, now, LEASE).await;
+                let release = async |mut tx: Tx| {
+                    connections::release_renewals(&mut tx).await?;
+                    queue::release_all(&mut tx, now, LEASE).await
+                };
                 self.engine.db.write(release).await
             }
         };

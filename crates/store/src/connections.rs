@@ -148,6 +148,14 @@ pub async fn begin_renewal(
     Ok(tx.execute(SQL, params![brand, id, *secret_version, until, now]).await? == 1)
 }
 
+/// After a restart of the only process, nobody is renewing a secret any more.
+pub async fn release_renewals(tx: &mut Tx) -> Result<u64> {
+    const SQL: &str = "
+        UPDATE connections SET renewing_until = 0 /* every tenant: nobody else runs */
+         WHERE renewing_until > 0";
+    tx.execute(SQL, params![]).await
+}
+
 /// Keeps a renewed secret, unless the account was connected again meanwhile.
 pub async fn renew(
     tx: &mut Tx,
