@@ -117,6 +117,14 @@ impl Ledger {
         self.accepted.get(account).map_or(&[], Vec::as_slice)
     }
 
+    /// When posts were accepted, by whichever account, in order.
+    pub(crate) fn moments(&self) -> Vec<Millis> {
+        let mut moments: Vec<Millis> =
+            self.accepted.values().flatten().map(|accepted| accepted.at).collect();
+        moments.sort_unstable();
+        moments
+    }
+
     /// How many posts a kind of platform accepted, and with this trouble if one is named.
     pub(crate) fn count(&self, kind: Kind, trouble: Option<Trouble>) -> usize {
         let own = self.accepted.iter().filter(|(account, _)| Kind::of(account) == Some(kind));
