@@ -1,19 +1,20 @@
 # `make run` and `make test` are all that is needed; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench kill-loop clean
+.PHONY: help run test lint bench kill-loop kill-loop-postgres clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start the service on 127.0.0.1:8080 with its data in ./data
 	cargo run --release -p campanile -- serve
 
-test: ## Run every test on SQLite and PostgreSQL, and the API checks; install what they need
+test: ## Run every test, the API checks and the kill loop on both databases; install what they need
 	scripts/test.sh
 
 lint: ## Check formatting, warnings, and the licences and sources of dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p campanile --features trial,flaws -- -D warnings
 	scripts/deny.sh
 
 bench: ## Measure throughput, lateness, memory and start-up time, beside other software
@@ -21,6 +22,9 @@ bench: ## Measure throughput, lateness, memory and start-up time, beside other s
 
 kill-loop: ## Kill the service 5,000 times, and check that no post was lost or went out twice
 	scripts/kill-loop.sh --kills 5000 --accounts 12 --patience 1500
+
+kill-loop-postgres: ## The same on PostgreSQL, with two processes that publish
+	scripts/kill-loop.sh --on-postgres --kills 5000 --accounts 12 --patience 1500
 
 clean: ## Remove what was built and what the tests installed for themselves
 	-scripts/postgres.sh stop

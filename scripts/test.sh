@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # usage: scripts/test.sh
-# Every test of the workspace on both engines, then the API checks against the built binary.
+# Every test of the workspace on both engines, then the API checks against the built binary, and
+# the kill loop against the release build.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -22,3 +23,4 @@ set +a
 cargo test --workspace --locked
 cargo build --locked -p campanile
 scripts/schemathesis.sh
+scripts/kill-loop.sh --suite

@@ -55,7 +55,7 @@ impl Client {
             }
         }
         let parts = if self.chance.percent(12) { 2 } else { 1 };
-        Entry::new(self.world.next_number(), accounts, parts)
+        Entry::new(self.world.next_number(), accounts, parts, now())
     }
 
     fn document(&self, entry: &Entry) -> Value {

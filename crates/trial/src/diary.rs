@@ -35,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) accounts: Vec<String>,
     pub(crate) parts: u32,
+    /// When its client first thought of it.
+    pub(crate) begun: Millis,
     /// The newest wording that was sent, and the newest that the service said it has.
     pub(crate) sent: u32,
     pub(crate) acknowledged: u32,
@@ -49,12 +51,13 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(crate) fn new(number: u64, accounts: Vec<String>, parts: u32) -> Self {
+    pub(crate) fn new(number: u64, accounts: Vec<String>, parts: u32, begun: Millis) -> Self {
         Self {
             number,
             id: String::new(),
             accounts,
             parts,
+            begun,
             sent: 0,
             acknowledged: 0,
             planned: false,

@@ -16,6 +16,7 @@ mod options;
 mod process;
 mod report;
 mod run;
+mod settle;
 mod setup;
 mod verdict;
 mod world;

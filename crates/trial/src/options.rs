@@ -17,7 +17,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 
-    /// The service. [default: campanile, or with --flaw campanile-flawed, beside this program]
+    /// The service, built with the feature `trial`. [default: campanile-tried, or with --flaw
+    /// campanile-flawed, beside this program]
     #[arg(long, value_name = "FILE")]
     pub(crate) binary: Option<PathBuf>,
 
@@ -38,7 +39,8 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 2, requires = "postgres", value_name = "NUMBER")]
     pub(crate) runners: usize,
 
-    /// How many seconds whatever is open may take after the last kill.
+    /// How many seconds whatever is open may take after the last kill. A post whose next try has
+    /// a later time, because several tries were killed, is counted as waiting.
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     pub(crate) patience: u64,
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use campanile_engine::crash::POINTS;
+
 use crate::{
     doubles::Kind,
-    ledger::Ledger,
+    ledger::{Ledger, Trouble},
     verdict::{Promise, Verdict},
 };
 
@@ -20,20 +22,50 @@ pub(crate) fn deaths(deaths: &BTreeMap<&'static str, u32>) {
 }
 
 pub(crate) fn outcomes(verdict: &Verdict, ledger: &Ledger) {
-    const COLUMNS: [&str; 5] = ["published", "rejected", "canceled", "unknown", "open"];
+    const COLUMNS: [&str; 6] = ["published", "rejected", "canceled", "unknown", "waiting", "open"];
     println!("\nposts by platform");
     print!("  {:<14}{:>10}", "", "accepted");
     COLUMNS.iter().for_each(|column| print!("{column:>11}"));
     println!();
     for kind in Kind::ALL {
-        let own = ledger.accepted.iter().filter(|(account, _)| Kind::of(account) == Some(kind));
-        print!("  {:<14}{:>10}", kind.name(), own.map(|(_, count)| count).sum::<usize>());
+        print!("  {:<14}{:>10}", kind.name(), ledger.count(kind, None));
         for column in COLUMNS {
             let count = verdict.outcomes.get(&(kind, column.to_owned())).copied().unwrap_or(0);
             print!("{count:>11}");
         }
         println!();
     }
+}
+
+/// Prints how often the platforms accepted a post and made it hard to know that.
+pub(crate) fn troubles(ledger: &Ledger) {
+    println!("\naccepted, and answered in a way that does not say so");
+    print!("  {:<14}", "");
+    Trouble::ALL.iter().for_each(|(_, name)| print!("{name:>10}"));
+    println!();
+    for kind in Kind::ALL {
+        print!("  {:<14}", kind.name());
+        for (trouble, _) in Trouble::ALL {
+            print!("{:>10}", ledger.count(kind, Some(trouble)));
+        }
+        println!();
+    }
+}
+
+/// What never happened in a run, though the run is there to show that it does no harm. Not every
+/// trouble has to come from every platform: a short run may miss one by chance.
+pub(crate) fn never_happened(deaths: &BTreeMap<&'static str, u32>, ledger: &Ledger) -> Vec<String> {
+    let met = |kind, trouble| ledger.count(kind, Some(trouble)) > 0;
+    let points = POINTS.iter().filter(|point| !deaths.contains_key(*point));
+    let troubles = Trouble::ALL.into_iter();
+    let troubles =
+        troubles.filter(|(trouble, _)| !Kind::ALL.iter().any(|kind| met(*kind, *trouble)));
+    let kinds = Kind::ALL.into_iter();
+    let kinds = kinds.filter(|kind| !Trouble::ALL.iter().any(|(trouble, _)| met(*kind, *trouble)));
+    let points = points.map(|point| format!("no death at {point}"));
+    let troubles = troubles.map(|(_, name)| format!("no {name} after accepting"));
+    let kinds = kinds.map(|kind| format!("no trouble with {}", kind.name()));
+    points.chain(troubles).chain(kinds).collect()
 }
 
 /// Prints how often each promise was broken.

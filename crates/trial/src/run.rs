@@ -1,7 +1,7 @@
 //! One run, from the first start to the verdict.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     path::Path,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
@@ -20,9 +20,10 @@ use crate::{
     options::{Flaw, Options},
     process::{Process, Role},
     report,
+    settle::{Shown, settle},
     setup::{self, Platforms},
     verdict::{self, Promise, Verdict},
-    world::{Attempt, Job, World},
+    world::World,
 };
 
 /// Says whether the run ended as it should have.
@@ -82,6 +83,52 @@ async fn trial(
     database: Option<&Database>,
 ) -> Outcome<Verdict> {
     let started = Instant::now();
+    let Scene { platforms, world, killer, roles } =
+        set_scene(options, seed, folder, database).await?;
+    let mut clients = JoinSet::new();
+    for number in 0..options.clients {
+        clients.spawn(Client::new(world.clone(), number).work());
+    }
+    let _alive = tokio::select! {
+        alive = haunt(&killer, &roles, &world, started) => alive?,
+        noticed = notice(options.flaw, &world, &platforms.ledger) => {
+            let kills = killer.deaths().values().sum::<u32>();
+            println!("{:>5} s: noticed after {kills} kills", started.elapsed().as_secs());
+            return noticed;
+        }
+    };
+    platforms.calm_down().await?;
+    clients.join_all().await;
+    println!("{:>5} s: the last kill is over", started.elapsed().as_secs());
+
+    let patience = if options.flaw.is_some() { 25 } else { options.patience };
+    let diary = world.diary();
+    let shown = settle(&world, &diary, Duration::from_secs(patience)).await;
+    println!("{:>5} s: nothing more is waited for", started.elapsed().as_secs());
+    let ledger = Ledger::read(&platforms.ledger)?;
+    let verdict = judge(&world, &diary, &ledger, &shown, database.is_none());
+    print(options, &verdict, &ledger, &killer.deaths());
+    let never = report::never_happened(&killer.deaths(), &ledger);
+    if options.flaw.is_none() && options.kills >= ENOUGH && !never.is_empty() {
+        return Err(format!("it proves too little: {}", never.join(", ")).into());
+    }
+    Ok(verdict)
+}
+
+/// Everybody who takes part in a run.
+struct Scene {
+    platforms: Platforms,
+    world: Arc<World>,
+    killer: Arc<Killer>,
+    roles: Vec<Role>,
+}
+
+async fn set_scene(
+    options: &Options,
+    seed: u64,
+    folder: &Path,
+    database: Option<&Database>,
+) -> Outcome<Scene> {
     let platforms = Platforms::start(folder, seed).await?;
     let url = database.map(|database| database.url.as_str());
     let (service, origin) = setup::service(options, folder, &platforms, url)?;
@@ -96,51 +143,55 @@ async fn trial(
         setup::connect(&service, roles[0], &origin, &platforms, options.accounts).await?;
     let world = Arc::new(World::new(api, seed, connections));
     let killer = Arc::new(Killer::new(Arc::new(service), seed, options.kills));
-
-    let mut clients = JoinSet::new();
-    for number in 0..options.clients {
-        clients.spawn(Client::new(world.clone(), number).work());
-    }
-    let _alive = haunt(&killer, &roles, &world, started).await?;
-    platforms.calm_down().await?;
-    clients.join_all().await;
-    println!("{:>5} s: the last kill is over", started.elapsed().as_secs());
-
-    let patience = if options.flaw.is_some() { 25 } else { options.patience };
-    let diary = world.diary();
-    let shown = settle(&world, &diary, Duration::from_secs(patience)).await;
-    println!("{:>5} s: nothing more is waited for", started.elapsed().as_secs());
-    let ledger = Ledger::read(&platforms.ledger)?;
-    let verdict = judge(&world, &diary, &ledger, &shown, database.is_none());
-    report::deaths(&killer.deaths());
-    report::outcomes(&verdict, &ledger);
-    report::promises(&verdict);
-    if options.flaw.is_none() {
-        report::examples(&verdict);
-    }
-    Ok(verdict)
+    Ok(Scene { platforms, world, killer, roles })
 }
 
-fn judge(
-    world: &World,
-    diary: &[Entry],
+/// A run of so many kills has to meet everything that it is there for.
+const ENOUGH: u32 = 200;
+
+fn print(
+    options: &Options,
+    verdict: &Verdict,
     ledger: &Ledger,
-    shown: &HashMap<u64, Vec<Job>>,
-    alone: bool,
-) -> Verdict {
+    deaths: &BTreeMap<&'static str, u32>,
+) {
+    report::deaths(deaths);
+    report::troubles(ledger);
+    report::outcomes(verdict, ledger);
+    report::promises(verdict);
+    if options.flaw.is_none() {
+        report::examples(verdict);
+    }
+}
+
+/// Ends as soon as a planted bug shows in what went out; never without one.
+async fn notice(flaw: Option<Flaw>, world: &World, ledger: &Path) -> Outcome<Verdict> {
+    let Some(flaw) = flaw else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Read first: what is in the diary by then is complete, and so is what is judged by it.
+        let diary = world.diary();
+        let mut broken = verdict::judge_sent(&diary, &Ledger::read(ledger)?);
+        broken.retain(|(promise, _)| expected(flaw).contains(promise));
+        if let Some((_, example)) = broken.first() {
+            println!("{example}");
+            return Ok(Verdict { broken, ..Verdict::default() });
+        }
+    }
+}
+
+fn judge(world: &World, diary: &[Entry], ledger: &Ledger, shown: &Shown, alone: bool) -> Verdict {
     let mut verdict = verdict::judge(diary, ledger, shown, &world.connections);
-    // What failed at first has a reason to be late.
-    let is_late = |job: &&Job| job.late && job.attempts.iter().all(Attempt::succeeded);
-    let late: Vec<&Job> = shown.values().flatten().filter(is_late).collect();
+    let (late, to_blame) = verdict::late(diary, ledger, shown);
     if alone {
-        let late = late.iter().map(|job| (Promise::NeverLate, format!("{job:?}")));
-        verdict.broken.extend(late);
+        let to_blame = to_blame.into_iter().map(|what| (Promise::NeverLate, what));
+        verdict.broken.extend(to_blame);
     }
     let failed = world.api.troubles().into_iter();
     verdict.broken.extend(failed.map(|trouble| (Promise::AlwaysAnswered, trouble)));
     let (requests, repeated) = world.api.counts();
     println!("\n{} posts, {requests} requests, {repeated} of them repeated", diary.len());
-    println!("{} jobs started more than a minute late without a failure", late.len());
+    println!("{late} jobs started more than a minute late without a failure");
     verdict
 }
 
@@ -173,27 +224,4 @@ async fn haunt(
     }
     world.stop.store(true, Ordering::Relaxed);
     Ok(alive)
-}
-
-/// Waits until nothing is open, but not for ever; then says what the service shows.
-async fn settle(world: &Arc<World>, diary: &[Entry], patience: Duration) -> HashMap<u64, Vec<Job>> {
-    let started = Instant::now();
-    let mut shown = HashMap::new();
-    let mut open: Vec<&Entry> =
-        diary.iter().filter(|entry| entry.planned && !entry.deleted).collect();
-    loop {
-        let mut still_open = Vec::new();
-        for entry in open {
-            let jobs = world.jobs(&entry.id).await;
-            if !verdict::is_settled(entry, &jobs, &world.connections) {
-                still_open.push(entry);
-            }
-            shown.insert(entry.number, jobs);
-        }
-        open = still_open;
-        if open.is_empty() || started.elapsed() > patience {
-            return shown;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
 }

@@ -69,8 +69,9 @@ impl Platforms {
                 ("bluesky", json!({ "handle": handle, "app_password": "trial", "server": server }))
             }
             _ => {
+                let platform = if kind == Kind::Container { "container" } else { "mastodon" };
                 let token = format!("{TOKEN_PREFIX}{account}");
-                ("mastodon", json!({ "server": server, "access_token": token }))
+                (platform, json!({ "server": server, "access_token": token }))
             }
         })
     }
@@ -83,7 +84,7 @@ pub(crate) fn service(
     platforms: &Platforms,
     database: Option<&str>,
 ) -> Outcome<(Service, String)> {
-    let usual = if options.flaw.is_some() { "campanile-flawed" } else { "campanile" };
+    let usual = if options.flaw.is_some() { "campanile-flawed" } else { "campanile-tried" };
     let binary = match &options.binary {
         Some(binary) => binary.canonicalize()?,
         None => beside(usual)?,

@@ -1,11 +1,17 @@
 //! Holds what the service says against what the platforms wrote down.
 
-use std::collections::{BTreeMap, HashMap};
+mod late;
 
+use std::collections::BTreeMap;
+
+use campanile_model::time::{MINUTE, Millis};
+
+pub(crate) use self::late::late;
 use crate::{
     diary::Entry,
     doubles::Kind,
     ledger::{Event, Ledger, Record},
+    settle::Shown,
     world::{Job, Target},
 };
 
@@ -21,8 +27,8 @@ pub(crate) enum Promise {
     /// Where a platform can be read, the service finds out.
     NeverUnknown,
     NeverEarly,
-    /// A service that is back at once takes up what it left at once. On PostgreSQL others have to
-    /// wait for the end of a lease.
+    /// A service that is back at once takes up what it left at once, as far as the account is
+    /// free. On PostgreSQL others have to wait for the end of a lease.
     NeverLate,
     /// What goes out is the newest wording that the service said it has.
     NeverStale,
@@ -68,6 +74,41 @@ fn may_stay_open(account: &str, target: &Target) -> bool {
     account == Kind::Unreadable.account(0) && target.stage == "reading"
 }
 
+/// Calls after which the pause before the next one is longer than anybody should wait for.
+const MANY_CALLS: u32 = 3;
+/// The service never waits longer than this before the next call.
+const LONGEST_PAUSE: Millis = 150 * MINUTE;
+
+/// Whether a target has to go on only later, because one call after the other failed or was cut
+/// off by a kill: pauses grow, and what has a time that is still to come is not stuck.
+fn waits_for_its_time(target: &Target, now: Millis) -> bool {
+    let has_come = |at: Millis| at <= now || at > now + LONGEST_PAUSE;
+    target.stage == "waiting"
+        && target.attempts >= MANY_CALLS
+        && target.next_attempt_at.is_some_and(|at| !has_come(at))
+}
+
+/// Whether some target that is open goes on before a moment.
+pub(crate) fn goes_on_before(jobs: &[Job], last: Millis) -> bool {
+    let Some(job) = jobs.first() else { return false };
+    let open = job.targets.iter().filter(|target| target.outcome == "open");
+    open.into_iter().any(|target| target.next_attempt_at.is_none_or(|at| at < last))
+}
+
+/// Statuses of an account that the service looks through for one that is missing.
+const MOST_READ: usize = 400;
+/// It looks back so far before the post's own time.
+const LOOKS_BACK: Millis = 2 * MINUTE;
+
+/// Whether so many posts followed on an account that its list is not read to its end any more.
+fn is_out_of_sight(entry: &Entry, account: &str, ledger: &Ledger) -> bool {
+    let is_listed =
+        matches!(Kind::of(account), Some(Kind::Honoured | Kind::Forgetful | Kind::Ignoring));
+    let since = entry.begun - LOOKS_BACK;
+    let accepted = ledger.accepted_by(account).iter();
+    is_listed && accepted.filter(|accepted| accepted.at >= since).count() >= MOST_READ
+}
+
 /// Whether nothing of the post is open that has to end.
 pub(crate) fn is_settled(
     entry: &Entry,
@@ -87,21 +128,18 @@ pub(crate) fn is_settled(
 pub(crate) fn judge(
     diary: &[Entry],
     ledger: &Ledger,
-    shown: &HashMap<u64, Vec<Job>>,
+    shown: &Shown,
     connections: &BTreeMap<String, String>,
 ) -> Verdict {
     let mut verdict = Verdict::default();
     for entry in diary {
-        let jobs = shown.get(&entry.number).map_or(&[][..], Vec::as_slice);
         for account in &entry.accounts {
             let records = ledger.of(entry.number, account);
-            let target = target(jobs, connections.get(account));
-            let case = Case { entry, account, records, target };
-            if entry.planned && !entry.deleted {
-                let outcome = target.map_or("none", |target| &target.outcome).to_owned();
-                if let Some(kind) = Kind::of(account) {
-                    *verdict.outcomes.entry((kind, outcome)).or_default() += 1;
-                }
+            let target = target(shown.of(entry.number), connections.get(account));
+            let is_out_of_sight = is_out_of_sight(entry, account, ledger);
+            let case = Case { entry, account, records, target, is_out_of_sight, at: shown.at };
+            if let (true, Some(kind)) = (entry.planned && !entry.deleted, Kind::of(account)) {
+                *verdict.outcomes.entry((kind, case.column())).or_default() += 1;
             }
             for (promise, what) in case.judge() {
                 verdict.broken.push((promise, format!("{what}: {case:?}")));
@@ -109,6 +147,21 @@ pub(crate) fn judge(
         }
     }
     verdict
+}
+
+/// The promises about what went out that are broken already, while the run goes on.
+pub(crate) fn judge_sent(diary: &[Entry], ledger: &Ledger) -> Vec<(Promise, String)> {
+    let mut found = Vec::new();
+    for entry in diary {
+        for account in &entry.accounts {
+            let records = ledger.of(entry.number, account);
+            let case =
+                Case { entry, account, records, target: None, is_out_of_sight: false, at: 0 };
+            let broken = case.judge_records().into_iter();
+            found.extend(broken.map(|(promise, what)| (promise, format!("{what}: {case:?}"))));
+        }
+    }
+    found
 }
 
 /// What the newest job says of an account.
@@ -123,11 +176,24 @@ struct Case<'a> {
     account: &'a str,
     records: &'a [Record],
     target: Option<&'a Target>,
+    /// Whether too many posts followed for it to be found.
+    is_out_of_sight: bool,
+    /// When the service was asked.
+    at: Millis,
 }
 
 type Broken = (Promise, &'static str);
 
 impl Case<'_> {
+    /// Where the report counts it.
+    fn column(&self) -> String {
+        match self.target {
+            None => "none".to_owned(),
+            Some(target) if waits_for_its_time(target, self.at) => "waiting".to_owned(),
+            Some(target) => target.outcome.clone(),
+        }
+    }
+
     fn judge(&self) -> Vec<Broken> {
         let mut broken = self.judge_records();
         if self.entry.planned && !self.entry.deleted {
@@ -183,8 +249,10 @@ impl Case<'_> {
             }
             "published" => None,
             "open" if may_stay_open(self.account, target) => None,
+            "open" if waits_for_its_time(target, self.at) => None,
             "open" => Some((Promise::NeverStuck, "it did not come to an end")),
             "unknown" if self.account.starts_with(Kind::Unreadable.name()) => None,
+            "unknown" if self.is_out_of_sight => None,
             "unknown" => Some((Promise::NeverUnknown, "it could have been found out")),
             "rejected" if untold => Some((Promise::FailedIsTrue, "it failed and is out")),
             "rejected" if refused => None,

@@ -8,7 +8,8 @@ use std::{
     },
 };
 
-use serde::Deserialize;
+use campanile_model::time::{self, Millis};
+use serde::{Deserialize, Deserializer};
 
 use crate::{api::Api, diary::Entry};
 
@@ -78,6 +79,16 @@ pub(crate) struct Target {
     pub(crate) outcome: String,
     pub(crate) stage: String,
     pub(crate) published: Vec<Receipt>,
+    /// Calls made so far.
+    pub(crate) attempts: u32,
+    /// When it is tried or looked at again, if that has a time.
+    #[serde(deserialize_with = "moment")]
+    pub(crate) next_attempt_at: Option<Millis>,
+}
+
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Millis>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| time::parse(&text)))
 }
 
 #[derive(Clone, Debug, Deserialize)]

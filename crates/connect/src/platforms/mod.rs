@@ -6,6 +6,8 @@
 
 pub mod bluesky;
 pub mod check;
+#[cfg(feature = "trial")]
+mod container;
 mod draft;
 mod failure;
 pub mod mastodon;
@@ -327,6 +329,8 @@ impl Platforms {
         let mut all: Vec<Arc<dyn Platform>> = Vec::new();
         all.push(Arc::new(bluesky::Bluesky::new(endpoints)));
         all.push(Arc::new(mastodon::Mastodon::new()));
+        #[cfg(feature = "trial")]
+        all.push(Arc::new(container::Containers));
         all.extend(own);
         Self { all: all.into() }
     }

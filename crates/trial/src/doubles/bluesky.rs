@@ -103,16 +103,16 @@ async fn put(double: Arc<Double>, asked: Asked) -> Option<Answer> {
     let tries = double.with(&account, |room| room.count_try(&text));
     let fate = Fate::roll(&double.shared, &account, &text, tries);
     if fate == Fate::Refuse {
-        write(&double, Event::Refused, &account, &text, "");
+        write(&double, Event::Refused, fate, &account, &text, "");
         return Some(refusal(400, "InvalidRequest"));
     }
-    let accept = move || accept(&double, &account, &text, &asked.json);
+    let accept = move || accept(&double, fate, &account, &text, &asked.json);
     let name = |status| if status == 429 { "RateLimitExceeded" } else { "UpstreamFailure" };
     fate.happen(accept, |status| refusal(status, name(status))).await
 }
 
 /// Writes the record. The same one again changes nothing; another one at its place is refused.
-fn accept(double: &Double, account: &str, text: &str, sent: &Value) -> Answer {
+fn accept(double: &Double, fate: Fate, account: &str, text: &str, sent: &Value) -> Answer {
     let (place, record) = (sent["rkey"].as_str().unwrap_or_default(), &sent["record"]);
     let uri = format!("at://{DID}{account}/{COLLECTION}/{place}");
     let (is_new, is_same) = double.with(account, |room| {
@@ -122,7 +122,7 @@ fn accept(double: &Double, account: &str, text: &str, sent: &Value) -> Answer {
         found
     });
     if is_new {
-        write(double, Event::Accepted, account, text, &uri);
+        write(double, Event::Accepted, fate, account, text, &uri);
     }
     if is_new || is_same {
         Answer::json(200, &json!({ "uri": uri, "cid": cid(record) }))

@@ -5,13 +5,16 @@ use std::{future::Future, time::Duration};
 use campanile_model::time::SECOND;
 
 use super::{Shared, wire::Answer};
-use crate::{chance::Chance, now};
+use crate::{chance::Chance, ledger::Trouble, now};
 
 /// A platform may take so long to accept a call whose caller has gone away. The service waits
 /// ten seconds before it believes that nothing happened.
 const LATEST: u64 = 6_000;
 /// Longer than any caller waits for an answer.
 const TOO_LONG: Duration = Duration::from_secs(40);
+
+/// Nobody calls an answer late that comes sooner.
+const NOTICEABLE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -48,16 +51,27 @@ impl Fate {
         let delay = Duration::from_millis(chance.below(LATEST));
         let failure = [500, 502, 503, 504][chance.index(4)];
         match chance.below(100) {
-            0..6 => Self::Slow(delay),
-            6..8 => Self::Silent,
-            8..13 => Self::AcceptAndFail(failure),
-            13..18 => Self::AcceptAndCut,
-            18..22 => Self::CutAndAccept(delay),
-            22..25 => Self::Fail(failure),
-            25..28 => Self::Cut,
-            28..31 => Self::Limit(1 + chance.below(3)),
-            31..45 => Self::Slow(delay / 20),
+            0..7 => Self::Slow(delay),
+            7..9 => Self::Silent,
+            9..17 => Self::AcceptAndFail(failure),
+            17..22 => Self::AcceptAndCut,
+            22..27 => Self::CutAndAccept(delay),
+            27..30 => Self::Fail(failure),
+            30..33 => Self::Cut,
+            33..36 => Self::Limit(1 + chance.below(3)),
+            36..48 => Self::Slow(delay / 20),
             _ => Self::Prompt,
+        }
+    }
+
+    /// What the caller of a call that was accepted has to cope with.
+    pub(super) fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Slow(delay) if delay < NOTICEABLE => None,
+            Self::Slow(_) | Self::Silent => Some(Trouble::Late),
+            Self::AcceptAndFail(_) => Some(Trouble::Failure),
+            Self::AcceptAndCut | Self::CutAndAccept(_) => Some(Trouble::Reset),
+            Self::Prompt | Self::Fail(_) | Self::Cut | Self::Limit(_) | Self::Refuse => None,
         }
     }
 

@@ -11,7 +11,10 @@ use super::{
     room::Known,
     wire::{Answer, Asked},
 };
-use crate::{ledger::Event, now};
+use crate::{
+    ledger::{Event, Line},
+    now,
+};
 
 /// The token of an account is its name behind this.
 pub(crate) const TOKEN_PREFIX: &str = "token-of-";
@@ -97,12 +100,12 @@ async fn publish(double: Arc<Double>, account: String, asked: Asked) -> Option<A
     let tries = double.with(&account, |room| room.count_try(&text));
     let fate = Fate::roll(&double.shared, &account, &text, tries);
     if fate == Fate::Refuse {
-        write(&double, Event::Refused, &account, &text, "");
+        write(&double, Event::Refused, fate, &account, &text, "");
     }
     let is_over = !matches!(fate, Fate::CutAndAccept(_));
     let accept = {
         let (double, account, key) = (double.clone(), account.clone(), key.clone());
-        move || accept(&double, &account, &key, &asked.json)
+        move || accept(&double, fate, &account, &key, &asked.json)
     };
     let answer = fate.happen(accept, error).await;
     if is_over {
@@ -111,19 +114,29 @@ async fn publish(double: Arc<Double>, account: String, asked: Asked) -> Option<A
     answer
 }
 
-fn accept(double: &Double, account: &str, key: &str, sent: &Value) -> Answer {
+fn accept(double: &Double, fate: Fate, account: &str, key: &str, sent: &Value) -> Answer {
     let status = double.with(account, |room| {
         room.end(key);
         room.publish(account, key, sent)
     });
     let (text, id) = (sent["status"].as_str(), status["id"].as_str());
-    write(double, Event::Accepted, account, text.unwrap_or_default(), id.unwrap_or_default());
+    let (text, id) = (text.unwrap_or_default(), id.unwrap_or_default());
+    write(double, Event::Accepted, fate, account, text, id);
     Answer::json(200, &status)
 }
 
 /// A platform that cannot keep its ledger proves nothing, so it ends.
-pub(super) fn write(double: &Double, event: Event, account: &str, text: &str, id: &str) {
-    if let Err(error) = double.shared.write(event, account, text, id) {
+pub(super) fn write(
+    double: &Double,
+    event: Event,
+    fate: Fate,
+    account: &str,
+    text: &str,
+    id: &str,
+) {
+    let (account, text, id) = (account.to_owned(), text.to_owned(), id.to_owned());
+    let line = Line { event, trouble: fate.trouble(), account, text, id, at: now() };
+    if let Err(error) = double.shared.write(&line) {
         eprintln!("the ledger cannot be written: {error}");
         std::process::exit(2);
     }

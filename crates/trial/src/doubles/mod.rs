@@ -1,6 +1,7 @@
 //! Social networks that fail in every way there is, and remember what they accepted.
 
 mod bluesky;
+mod container;
 mod fate;
 mod mastodon;
 mod room;
@@ -25,8 +26,7 @@ use self::{
 use crate::{
     Outcome,
     chance::Chance,
-    ledger::{Event, Line, Writer},
-    now,
+    ledger::{Line, Writer},
     options::Doubles as Options,
 };
 
@@ -45,11 +45,19 @@ pub(crate) enum Kind {
     Unreadable,
     /// The AT Protocol: the caller chooses the place of the post.
     Bluesky,
+    /// Threads: the post is in a container before the call, which can be asked afterwards.
+    Container,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Honoured, Self::Forgetful, Self::Ignoring, Self::Unreadable, Self::Bluesky];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Honoured,
+        Self::Forgetful,
+        Self::Ignoring,
+        Self::Unreadable,
+        Self::Bluesky,
+        Self::Container,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -58,6 +66,7 @@ impl Kind {
             Self::Ignoring => "ignoring",
             Self::Unreadable => "unreadable",
             Self::Bluesky => "bluesky",
+            Self::Container => "container",
         }
     }
 
@@ -90,10 +99,8 @@ struct Shared {
 
 impl Shared {
     /// Writes a line and waits for the disk.
-    fn write(&self, event: Event, account: &str, text: &str, id: &str) -> std::io::Result<()> {
-        let (account, text, id) = (account.to_owned(), text.to_owned(), id.to_owned());
-        let line = Line { event, account, text, id, at: now() };
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).write(&line)
+    fn write(&self, line: &Line) -> std::io::Result<()> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).write(line)
     }
 
     fn is_calm(&self) -> bool {
@@ -129,6 +136,7 @@ impl Double {
         }
         match self.kind {
             Kind::Bluesky => bluesky::answer(self, asked).await,
+            Kind::Container => container::answer(self, asked).await,
             _ => mastodon::answer(self, asked).await,
         }
     }

@@ -8,10 +8,13 @@ use std::{
 use campanile_model::time;
 use serde_json::{Value, json};
 
+use super::container::Container;
 use crate::now;
 
 /// How long a cache keeps its keys that should keep them for an hour.
 const FORGETFUL: Duration = Duration::from_secs(2);
+
+const FIRST_CONTAINER: usize = 2_000_000;
 
 #[derive(Default)]
 pub(super) struct Room {
@@ -22,6 +25,7 @@ pub(super) struct Room {
     tries: HashMap<String, u32>,
     /// By their place.
     pub(super) records: HashMap<String, Value>,
+    containers: Vec<Container>,
     /// The one refresh token that counts, and how many there were before it.
     pub(super) refresh_token: String,
     pub(super) sessions: u64,
@@ -60,6 +64,17 @@ impl Room {
 
     pub(super) fn end(&mut self, key: &str) {
         self.at_work.remove(key);
+    }
+
+    /// Keeps a container; says what it is called.
+    pub(super) fn add_container(&mut self, container: Container) -> String {
+        self.containers.push(container);
+        (FIRST_CONTAINER + self.containers.len() - 1).to_string()
+    }
+
+    pub(super) fn container(&mut self, id: &str) -> Option<&mut Container> {
+        let number = id.parse::<usize>().ok()?.checked_sub(FIRST_CONTAINER)?;
+        self.containers.get_mut(number)
     }
 
     /// Publishes a status, as it was sent.
