@@ -294,7 +294,7 @@ pub(crate) async fn expire(engine: &Engine, connection: &Connection) -> Result<(
                     resource_id: connection.id.as_str(),
                     payload: payload.to_string(),
                 };
-                outbox::put(&mut tx, &[event], now).await?;
+                outbox::put(&mut tx, &[event], now)?;
             }
             Ok(())
         })

@@ -179,7 +179,7 @@ impl Runner {
         let begins =
             notes.iter().filter(|note| matches!(note.effect, Effect::Prepare | Effect::Call));
         let begins: Vec<_> = begins.map(|note| &note.entry).collect();
-        queue::begin(tx, &begins, now).await
+        queue::begin(tx, &begins, now)
     }
 
     /// Takes one entry up: from now on only its new token counts.

@@ -120,7 +120,7 @@ pub(crate) async fn write(tx: &mut Tx, notes: &[&Note]) -> Result<Vec<Stored>, S
         notes.iter().zip(&stored).filter(|(_, stored)| **stored).map(|(note, _)| *note).collect();
     let ended: Vec<_> =
         kept.iter().filter_map(|note| Some((&note.entry, note.ended.as_ref()?))).collect();
-    queue::insert_attempts(tx, &ended, now).await?;
+    queue::insert_attempts(tx, &ended, now)?;
     let with = |wanted: &[Effect]| -> Vec<&Entry> {
         let kept = kept.iter().filter(|note| wanted.contains(&note.effect));
         kept.map(|note| &note.entry).collect()

@@ -18,8 +18,8 @@ use campanile_model::{
 use campanile_store::{Db, StoreError, identity, identity::Identity};
 
 use crate::{
-    config::Config, credential::Form, crowd::Crowd, limiter::Limiter, metrics::Metrics,
-    password::Passwords, timeline::StoredTimeline, vault::Vault,
+    clock::StoreClock, config::Config, credential::Form, crowd::Crowd, limiter::Limiter,
+    metrics::Metrics, password::Passwords, timeline::StoredTimeline, vault::Vault,
 };
 
 pub(crate) type Shared = Arc<App>;
@@ -28,7 +28,7 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) public_url: String,
     pub(crate) db: Db,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<StoreClock>,
     pub(crate) vault: Arc<Vault>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) passwords: Passwords,
@@ -58,7 +58,7 @@ impl App {
     pub(crate) fn new(
         config: Config,
         db: Db,
-        clock: Arc<dyn Clock>,
+        clock: Arc<StoreClock>,
         vault: Vault,
     ) -> Result<Self, String> {
         let public_url = config.public_url();
@@ -182,16 +182,5 @@ impl Identities {
     fn remember(&self, hash: &[u8; 32], epoch: u64) -> Option<Arc<Identity>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(hash).filter(|(seen, _)| *seen == epoch).map(|(_, identity)| identity.clone())
-    }
-}
-
-/// The machine's clock.
-pub(crate) struct SystemClock;
-
-impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
-    fn now(&self) -> Millis {
-        let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        elapsed.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
     }
 }

@@ -171,6 +171,11 @@ async fn clock(app: &App, report: &mut Report) {
         &format!("clock: {}", campanile_model::time::format(now)),
         "set the clock: the store holds entries from the future",
     );
+    let behind = app.clock.behind();
+    if behind.abs() > SECOND {
+        let line = format!("clock: {behind} ms behind the database's, whose time is used instead");
+        report.line(false, &line, "let both machines follow the same time servers");
+    }
 }
 
 fn configuration(app: &App, report: &mut Report) {

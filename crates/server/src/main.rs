@@ -7,6 +7,7 @@ mod app;
 mod background;
 mod caller;
 mod canary;
+mod clock;
 mod config;
 mod control;
 mod credential;

@@ -13,8 +13,9 @@ use tokio::{
 
 use crate::{
     admin::{self, Request, Welcome},
-    app::{App, Shared, SystemClock},
+    app::{App, Shared},
     background, canary,
+    clock::StoreClock,
     config::Config,
     control, logs, serve as http,
     vault::Vault,
@@ -58,10 +59,12 @@ async fn open(config: Config) -> Result<App, String> {
     let db = Db::open(&config.location()).await.map_err(|error| describe(&error))?;
     let backups = config.data_dir.join("backups");
     std::fs::create_dir_all(&backups).map_err(|error| error.to_string())?;
-    schema::migrate(&db, &backups, SystemClock.now()).await.map_err(|error| describe(&error))?;
+    let clock = Arc::new(StoreClock::default());
+    clock.ask(&db).await.map_err(|error| describe(&error))?;
+    schema::migrate(&db, &backups, clock.now()).await.map_err(|error| describe(&error))?;
     let newest = async { audit::stay_above(&mut db.read().await?).await };
     newest.await.map_err(|error: StoreError| describe(&error))?;
-    let app = App::new(config, db, Arc::new(SystemClock), vault)?;
+    let app = App::new(config, db, clock, vault)?;
     canary::check(&app).await.map_err(|error| describe(&error))?;
     Ok(app)
 }
@@ -121,6 +124,7 @@ async fn serve_until_stopped(app: Shared, listener: TcpListener) -> Result<(), S
     let stop = stop_signal()?;
     clean_temporary(&app);
     let work = tokio::spawn(background::run(app.clone()));
+    let time = follow_time(&app);
     let (publishing, stop_publishing) = publish(&app);
     let commands = app.config.sqlite_file().map(|_| {
         let app = app.clone();
@@ -149,12 +153,17 @@ async fn serve_until_stopped(app: Shared, listener: TcpListener) -> Result<(), S
         let _ = publishing.await;
     }
     work.abort();
-    for task in commands.into_iter().chain(metrics) {
+    for task in [time].into_iter().chain(commands).chain(metrics) {
         task.abort();
     }
     background::finish(&app).await;
     app.db.close().await;
     Ok(())
+}
+
+fn follow_time(app: &Shared) -> JoinHandle<()> {
+    let app = app.clone();
+    tokio::spawn(async move { app.clock.follow(&app.db).await })
 }
 
 /// Starts the runner, unless another process publishes; it stops when the sender is dropped.
@@ -181,7 +190,9 @@ pub(crate) fn runner(config: Config) -> Result<(), String> {
         let app: Shared = Arc::new(open(config).await?);
         let stop = stop_signal()?;
         tracing::info!("publishing");
+        let time = follow_time(&app);
         campanile_engine::run(app.engine.clone(), stop).await;
+        time.abort();
         app.db.close().await;
         Ok(())
     })

@@ -16,7 +16,7 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context};
 
 use super::outbox;
-use crate::app::SystemClock;
+use crate::clock::SystemClock;
 
 pub(super) struct JsonLines;
 

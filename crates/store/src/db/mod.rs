@@ -264,6 +264,15 @@ impl Conn {
         }
     }
 
+    /// What time it is for a database that others use as well; `None` on SQLite, which is ours.
+    pub async fn server_time(&mut self) -> Result<Option<Millis>> {
+        const SQL: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+        match self.dialect() {
+            Dialect::Sqlite => Ok(None),
+            Dialect::Postgres => self.count(SQL, &[]).await.map(Some),
+        }
+    }
+
     /// Runs statements that take no parameters, such as a migration.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<()> {
         match self {
@@ -288,11 +297,13 @@ impl Conn {
         match self {
             Self::SqliteTx(turn) => sqlite::execute(turn.connection()?, sql, params),
             Self::PostgresTx(tx) => tx.execute(sql, params).await,
-            Self::Sqlite(_) | Self::Postgres(_) => {
-                Err(StoreError::Refused("writes need a transaction".to_owned()))
-            }
+            Self::Sqlite(_) | Self::Postgres(_) => Err(needs_transaction()),
         }
     }
+}
+
+fn needs_transaction() -> StoreError {
+    StoreError::Refused("writes need a transaction".to_owned())
 }
 
 /// A transaction. Reads see its own writes.
@@ -334,20 +345,15 @@ impl Tx {
         let state = self.state();
         let changed = match &mut state.conn {
             Conn::PostgresTx(tx) => tx.execute_each(sql, sets).await?,
-            conn => {
-                let mut changed = Vec::with_capacity(sets.len());
-                for params in sets {
-                    changed.push(conn.execute(sql, params).await?);
-                }
-                changed
-            }
+            Conn::SqliteTx(turn) => sqlite::execute_each(turn.connection()?, sql, sets)?,
+            Conn::Sqlite(_) | Conn::Postgres(_) => return Err(needs_transaction()),
         };
         state.changes += changed.iter().sum::<u64>();
         Ok(changed)
     }
 
     /// [`Tx::execute_each`] where nobody needs to know what was changed.
-    pub async fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) -> Result<()> {
+    pub fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) -> Result<()> {
         if sets.is_empty() {
             return Ok(());
         }
@@ -355,11 +361,8 @@ impl Tx {
         state.changes += sets.len() as u64;
         match &mut state.conn {
             Conn::PostgresTx(tx) => tx.push_each(sql, sets),
-            conn => {
-                for params in sets {
-                    conn.execute(sql, params).await?;
-                }
-            }
+            Conn::SqliteTx(turn) => drop(sqlite::execute_each(turn.connection()?, sql, sets)?),
+            Conn::Sqlite(_) | Conn::Postgres(_) => return Err(needs_transaction()),
         }
         Ok(())
     }

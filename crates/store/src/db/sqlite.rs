@@ -449,11 +449,41 @@ pub(super) fn execute(connection: &Connection, sql: &str, params: &[Value<'_>]) 
     Ok(changed as u64)
 }
 
-/// To SQLite `$2` is a name, numbered by where it first stands in the text; to us it is a number.
+pub(super) fn execute_each(
+    connection: &Connection,
+    sql: &str,
+    sets: &[Vec<Value<'_>>],
+) -> Result<Vec<u64>> {
+    let mut statement = connection.prepare_cached(sql).map_err(judge)?;
+    let numbers = numbers(&statement);
+    let mut changed = Vec::with_capacity(sets.len());
+    for params in sets {
+        bind_by(&mut statement, &numbers, params)?;
+        changed.push(statement.raw_execute().map_err(judge)? as u64);
+    }
+    Ok(changed)
+}
+
 fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Value<'_>]) -> Result<()> {
-    for index in 1..=statement.parameter_count() {
-        let number = statement.parameter_name(index).and_then(|name| name[1..].parse().ok());
-        let number: usize = number.unwrap_or(index);
+    let numbers = numbers(statement);
+    bind_by(statement, &numbers, params)
+}
+
+/// To SQLite `$2` is a name, numbered by where it first stands in the text; to us it is a number.
+fn numbers(statement: &rusqlite::Statement<'_>) -> Vec<usize> {
+    let number = |index| {
+        let name = statement.parameter_name(index);
+        name.and_then(|name| name.get(1..)?.parse().ok()).unwrap_or(index)
+    };
+    (1..=statement.parameter_count()).map(number).collect()
+}
+
+fn bind_by(
+    statement: &mut rusqlite::Statement<'_>,
+    numbers: &[usize],
+    params: &[Value<'_>],
+) -> Result<()> {
+    for (index, number) in (1..).zip(numbers) {
         let value = number.checked_sub(1).and_then(|at| params.get(at)).ok_or_else(|| {
             StoreError::Refused(format!("the statement wants ${number}, which was not given"))
         })?;

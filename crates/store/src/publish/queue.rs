@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use campanile_machine::Ended;
 use campanile_model::{
-    ids::{AttemptId, BrandId, JobId},
+    ids::{AttemptId, BrandId, JobId, PostId},
     post::PostStatus,
     publish::{JobState, Stage},
     time::{self, Millis},
 };
-use serde_json::json;
+use serde::Serialize;
 
 use super::{COLUMNS, Entry, Name, Reached, WIDTH, json as damaged, outcome, read};
 use crate::{
@@ -192,7 +192,7 @@ pub async fn extend(tx: &mut Tx, entry: &Entry, until: Millis) -> Result<bool> {
 }
 
 /// Notes that jobs have begun.
-pub async fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
+pub fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = 'running', started_at = $3, updated_at = $3, late = $4
          WHERE brand_id = $1 AND id = $2 AND state = 'queued'";
@@ -203,7 +203,7 @@ pub async fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
         .into_iter()
         .map(|((brand, job), late)| params![brand, job, now, i64::from(late)].to_vec())
         .collect();
-    tx.push_each(SQL, &sets).await
+    tx.push_each(SQL, &sets)
 }
 
 fn job_of(entry: &Entry) -> (&BrandId, &JobId) {
@@ -211,11 +211,7 @@ fn job_of(entry: &Entry) -> (&BrandId, &JobId) {
 }
 
 /// Writes down how attempts ended.
-pub async fn insert_attempts(
-    tx: &mut Tx,
-    attempts: &[(&Entry, &Ended)],
-    now: Millis,
-) -> Result<()> {
+pub fn insert_attempts(tx: &mut Tx, attempts: &[(&Entry, &Ended)], now: Millis) -> Result<()> {
     const SQL: &str = "
         INSERT INTO publish_attempts (brand_id, id, job_id, number, part, attempt, state, class,
                                       code, message, repeat_is_safe, retry_at, finished_at)
@@ -226,7 +222,7 @@ pub async fn insert_attempts(
         .zip(&ids)
         .map(|((entry, ended), id)| attempt_values(id, entry, ended, now))
         .collect();
-    tx.push_each(SQL, &sets).await
+    tx.push_each(SQL, &sets)
 }
 
 /// The parameters of [`insert_attempts`], in the order of its statement.
@@ -283,9 +279,9 @@ pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> 
         .iter()
         .map(|((brand, job), (_, state))| params![*brand, *job, state.as_str(), now].to_vec())
         .collect();
-    tx.push_each(SQL, &sets).await?;
+    tx.push_each(SQL, &sets)?;
     let events: Vec<_> = ended.values().map(|(entry, state)| event(entry, *state, now)).collect();
-    outbox::put(tx, &events, now).await?;
+    outbox::put(tx, &events, now)?;
     let moves: Vec<_> = ended.values().map(|(entry, state)| (*entry, shown_as(*state))).collect();
     move_posts(tx, &moves, now).await
 }
@@ -315,6 +311,14 @@ fn shown_as(state: JobState) -> PostStatus {
     }
 }
 
+#[derive(Serialize)]
+struct Told<'e> {
+    publish_job_id: &'e JobId,
+    post_id: &'e PostId,
+    state: JobState,
+    timestamp: String,
+}
+
 fn event(entry: &Entry, state: JobState, now: Millis) -> outbox::Event<'_> {
     let Name { brand, job, .. } = &entry.name;
     let kind = match state {
@@ -324,11 +328,11 @@ fn event(entry: &Entry, state: JobState, now: Millis) -> outbox::Event<'_> {
         JobState::NeedsAttention => "publish_job.needs_attention",
         JobState::Failed | JobState::Queued | JobState::Running => "publish_job.failed",
     };
-    let payload = json!({
-        "publish_job_id": job, "post_id": entry.post, "state": state,
-        "timestamp": time::format(now),
-    });
-    outbox::Event { brand, kind, resource_id: job.as_str(), payload: payload.to_string() }
+    let payload =
+        Told { publish_job_id: job, post_id: &entry.post, state, timestamp: time::format(now) };
+    // Plain texts cannot fail to be written out.
+    let payload = serde_json::to_string(&payload).unwrap_or_default();
+    outbox::Event { brand, kind, resource_id: job.as_str(), payload }
 }
 
 /// Shows that the posts of these entries are on their way out.
