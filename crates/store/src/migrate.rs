@@ -94,7 +94,9 @@ fn in_dialect(text: &str, dialect: Dialect) -> String {
     match dialect {
         Dialect::Sqlite => text.replace("{clustered}", "WITHOUT ROWID"),
         Dialect::Postgres => {
-            text.replace("{clustered}", "").replace(" TEXT", " TEXT COLLATE \"C\"")
+            // To SQLite that is a comment.
+            let text = text.replace("{clustered}", "").replace("--postgres ", "");
+            text.replace(" TEXT", " TEXT COLLATE \"C\"")
         }
     }
 }
