@@ -74,17 +74,17 @@ fn may_stay_open(account: &str, target: &Target) -> bool {
     account == Kind::Unreadable.account(0) && target.stage == "reading"
 }
 
-/// Calls after which the pause before the next one is longer than anybody should wait for.
-const MANY_CALLS: u32 = 3;
+/// Failures after which the pause before the next try is longer than anybody should wait for.
+const MANY_FAILURES: usize = 3;
 /// The service never waits longer than this before the next call.
 const LONGEST_PAUSE: Millis = 150 * MINUTE;
 
-/// Whether a target has to go on only later, because one call after the other failed or was cut
+/// Whether a target has to go on only later, because one try after the other failed or was cut
 /// off by a kill: pauses grow, and what has a time that is still to come is not stuck.
 fn waits_for_its_time(target: &Target, now: Millis) -> bool {
     let has_come = |at: Millis| at <= now || at > now + LONGEST_PAUSE;
     target.stage == "waiting"
-        && target.attempts >= MANY_CALLS
+        && target.failures >= MANY_FAILURES
         && target.next_attempt_at.is_some_and(|at| !has_come(at))
 }
 

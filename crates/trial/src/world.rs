@@ -44,11 +44,13 @@ impl World {
     /// The jobs of a post as the service shows them, newest first.
     pub(crate) async fn jobs(&self, post: &str) -> Vec<Job> {
         let mut reply = self.api.get(&format!("/schedule?post_id={post}")).await;
-        let jobs = serde_json::from_value(reply.json["publish_jobs"].take());
-        jobs.unwrap_or_else(|error| {
+        let jobs = serde_json::from_value::<Vec<Job>>(reply.json["publish_jobs"].take());
+        let mut jobs = jobs.unwrap_or_else(|error| {
             self.api.complain(format!("the jobs of {post} cannot be read: {error}"));
             Vec::new()
-        })
+        });
+        jobs.iter_mut().for_each(Job::count_failures);
+        jobs
     }
 }
 
@@ -62,8 +64,19 @@ pub(crate) struct Job {
     pub(crate) attempts: Vec<Attempt>,
 }
 
+impl Job {
+    fn count_failures(&mut self) {
+        for (number, target) in self.targets.iter_mut().enumerate() {
+            let own = self.attempts.iter().filter(|attempt| attempt.target == number);
+            target.failures = own.filter(|attempt| !attempt.succeeded()).count();
+        }
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Attempt {
+    /// Which of the job's targets, counted from 0.
+    target: usize,
     state: String,
 }
 
@@ -79,8 +92,9 @@ pub(crate) struct Target {
     pub(crate) outcome: String,
     pub(crate) stage: String,
     pub(crate) published: Vec<Receipt>,
-    /// Calls made so far.
-    pub(crate) attempts: u32,
+    /// Attempts that failed, whether they came to their call or not.
+    #[serde(skip)]
+    pub(crate) failures: usize,
     /// When it is tried or looked at again, if that has a time.
     #[serde(deserialize_with = "moment")]
     pub(crate) next_attempt_at: Option<Millis>,

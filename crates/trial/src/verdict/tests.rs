@@ -26,7 +26,7 @@ fn good() -> Story {
         outcome: "published".to_owned(),
         stage: "published".to_owned(),
         published: vec![Receipt { remote_id: "x1".to_owned() }],
-        attempts: 1,
+        failures: 0,
         next_attempt_at: None,
     };
     let mut story = Story { entry, ledger: Ledger::default(), target };
@@ -130,19 +130,19 @@ fn moments_and_words_are_compared() {
 }
 
 #[test]
-fn only_what_has_a_time_to_come_after_many_calls_may_wait() {
-    let waiting = |attempts, next_attempt_at| {
+fn only_what_has_a_time_to_come_after_many_failures_may_wait() {
+    let waiting = |failures, next_attempt_at| {
         let mut story = good().nowhere().ends("open");
-        (story.target.stage, story.target.attempts) = ("waiting".to_owned(), attempts);
+        (story.target.stage, story.target.failures) = ("waiting".to_owned(), failures);
         story.target.next_attempt_at = next_attempt_at;
         story.broken()
     };
     assert_eq!(waiting(3, Some(NOW + 1)), []);
-    for (attempts, next) in [(2, Some(NOW + 1)), (3, Some(NOW)), (3, Some(NOW + DAY)), (3, None)] {
-        assert_eq!(waiting(attempts, next), [Promise::NeverStuck], "{attempts} {next:?}");
+    for (failures, next) in [(2, Some(NOW + 1)), (3, Some(NOW)), (3, Some(NOW + DAY)), (3, None)] {
+        assert_eq!(waiting(failures, next), [Promise::NeverStuck], "{failures} {next:?}");
     }
     let mut reading = good().nowhere().ends("open");
-    (reading.target.stage, reading.target.attempts) = ("reading".to_owned(), 3);
+    (reading.target.stage, reading.target.failures) = ("reading".to_owned(), 3);
     reading.target.next_attempt_at = Some(NOW + 1);
     assert_eq!(reading.broken(), [Promise::NeverStuck]);
 }
