@@ -149,7 +149,15 @@ impl Lab {
 
     /// Starts the binary once more with another command and the same settings.
     pub(crate) fn beside(&self, arguments: &[&str]) -> Process {
-        Process::start(self.folder.path(), &self.environment, arguments)
+        self.beside_with(&[], arguments)
+    }
+
+    /// The same with further environment variables.
+    pub(crate) fn beside_with(&self, settings: &[(&str, &str)], arguments: &[&str]) -> Process {
+        let mut environment = self.environment.clone();
+        environment
+            .extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Process::start(self.folder.path(), &environment, arguments)
     }
 
     /// Asks the service to end, as an operator does, and waits for it.

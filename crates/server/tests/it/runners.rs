@@ -4,7 +4,7 @@ use campanile_model::time::SECOND;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::{Engine, Lab, Reply},
+    lab::{Engine, Lab, Reply, wait_until},
     publishing::{job_of, outcome, publish_now, sandbox, timeline},
     steps::{from_now, new_post, text},
 };
@@ -69,6 +69,34 @@ fn two_runners_publish_everything_once() {
     words.sort();
     words.dedup();
     assert_eq!((timeline(&lab, "news").len(), words.len()), (120, 120));
+}
+
+#[test]
+fn a_runner_whose_clock_is_wrong_goes_by_that_of_the_database() {
+    let library = std::env::var("CAMPANILE_TEST_FAKETIME").expect("scripts/test.sh sets it");
+    for wrong in ["+90s", "-90s"] {
+        let clock = [
+            ("LD_PRELOAD", library.as_str()),
+            ("FAKETIME", wrong),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+        ];
+        let lab = Lab::start_with(Engine::Postgres, &[QUIET]);
+        let _runner = lab.beside_with(&clock, &["runner"]);
+        wait_until("it has noticed", || lab.log().contains("differs from the database's"));
+        let connection = sandbox(&lab, "news");
+        let at = from_now(&lab, 4 * SECOND);
+        let targets = json!([{ "connection_id": connection }]);
+        let planned =
+            new_post(&lab, json!({ "content": "n", "scheduled_at": at, "targets": targets }));
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert_eq!(text(&job_of(&lab, &planned)["state"]), "queued", "{wrong}: not before {at}");
+
+        let job = outcome(&lab, &planned);
+
+        assert_eq!(text(&job["state"]), "succeeded", "{job}");
+        let (started, latest) = (text(&job["started_at"]), from_now(&lab, 0));
+        assert!(started >= at.as_str() && started <= latest.as_str(), "{wrong}: {job}");
+    }
 }
 
 fn wake(lab: &Lab, secret: &str) -> Reply {
