@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that is needed; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench kill-loop kill-loop-postgres clean
+.PHONY: help run test lint bench kill-loop kill-loop-postgres races clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ kill-loop: ## Kill the service 5,000 times, and check that no post was lost or w
 
 kill-loop-postgres: ## The same on PostgreSQL, with two processes that publish
 	scripts/kill-loop.sh --on-postgres --kills 5000 --accounts 12 --patience 1500
+
+races: ## Cancel, reschedule, edit and delete 10,000 posts each while they are published
+	scripts/races.sh
 
 clean: ## Remove what was built and what the tests installed for themselves
 	-scripts/postgres.sh stop
