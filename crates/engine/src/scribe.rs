@@ -74,6 +74,13 @@ async fn write_all(db: Db, pending: Arc<Mutex<mpsc::Receiver<Pending>>>) {
         if queue.recv_many(&mut batch, LARGEST_BATCH).await == 0 {
             return;
         }
+        // Steps of posts that were taken up together come together; let them join.
+        tokio::task::yield_now().await;
+        while batch.len() < LARGEST_BATCH
+            && let Ok(pending) = queue.try_recv()
+        {
+            batch.push(pending);
+        }
         drop(queue);
         let outcomes = write_batch(&db, &batch).await;
         for ((note, answer), outcome) in batch.into_iter().zip(outcomes) {
