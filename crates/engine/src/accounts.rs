@@ -208,9 +208,8 @@ pub(crate) async fn is_connected(engine: &Engine, opened: &Opened) -> Result<boo
     if engine.accounts.with(&connection.id, |known| known.is_gone) {
         return Ok(false);
     }
-    // Where no other process can have removed it, there is no need to ask the store; nor where
-    // it was asked just now.
-    if !engine.db.is_shared() || engine.now() - opened.at < SECOND {
+    // Whoever asked the store just now need not ask again.
+    if engine.now() - opened.at < SECOND {
         return Ok(true);
     }
     let mut conn = engine.db.read().await?;
@@ -294,7 +293,7 @@ pub(crate) async fn expire(engine: &Engine, connection: &Connection) -> Result<(
                     resource_id: connection.id.as_str(),
                     payload: payload.to_string(),
                 };
-                outbox::put(&mut tx, &[event], now)?;
+                outbox::put(&mut tx, &[event], now).await?;
             }
             Ok(())
         })

@@ -143,19 +143,23 @@ impl Runner {
         let busy = self.busy_brands();
         let now = self.engine.now();
         let rows = i64::try_from(limit).unwrap_or(i64::MAX);
-        let taken = self
-            .engine
-            .db
-            .write(async |mut tx| {
-                let due = queue::due(&mut tx, now, rows, &busy).await?;
-                let found = due.len();
-                let taken: Vec<_> = due.into_iter().map(|due| self.take_up(due, now)).collect();
-                self.write_down(&mut tx, &taken, now).await?;
-                Ok::<_, StoreError>((found, taken))
-            })
-            .await?;
+        let mut taken: Vec<Taken> = Vec::new();
+        let take_up = async |mut tx: Tx| {
+            let due = queue::due(&mut tx, now, rows, &busy).await?;
+            taken = due.into_iter().map(|due| self.take_up(due, now)).collect();
+            let notes: Vec<_> = taken.iter().map(|taken| &taken.note).collect();
+            // The rows are held by this transaction, so nobody can have changed them.
+            write(&mut tx, &notes).await
+        };
+        let written = self.engine.db.write(take_up).await;
         crash::point("claimed");
-        let (found, taken) = taken;
+        let found = taken.len();
+        if let Err(error) = written {
+            taken = self.kept(taken, &error).await;
+            if taken.is_empty() {
+                return Err(error);
+            }
+        }
         for work in taken.into_iter().filter_map(Taken::on_its_way) {
             let place = Place::take(self, &work.entry.name.brand);
             let (engine, scribe) = (self.engine.clone(), self.scribe.clone());
@@ -167,19 +171,32 @@ impl Runner {
         Ok(found)
     }
 
-    async fn write_down(
-        &self,
-        tx: &mut Tx,
-        taken: &[Taken],
-        now: Millis,
-    ) -> Result<(), StoreError> {
-        let notes: Vec<_> = taken.iter().map(|taken| &taken.note).collect();
-        // The rows are held by this transaction, so nobody can have changed them.
-        write(tx, &notes).await?;
-        let begins =
-            notes.iter().filter(|note| matches!(note.effect, Effect::Prepare | Effect::Call));
-        let begins: Vec<_> = begins.map(|note| &note.entry).collect();
-        queue::begin(tx, &begins, now)
+    /// A commit without an answer may have worked all the same. What it took up is then ours, and
+    /// nobody would go on with it until our lease has ended.
+    async fn kept(&self, taken: Vec<Taken>, error: &StoreError) -> Vec<Taken> {
+        let mut kept = Vec::new();
+        if !matches!(error, StoreError::Unavailable(_)) {
+            return kept;
+        }
+        let asking = async {
+            for taken in taken {
+                let entry = &taken.note.entry;
+                loop {
+                    let ours = async {
+                        let mut conn = self.engine.db.read().await?;
+                        queue::is_canceled(&mut conn, entry, entry.token).await
+                    };
+                    match ours.await {
+                        Ok(Some(_)) => break kept.push(taken),
+                        Ok(None) => break,
+                        Err(_) => tokio::time::sleep(FLOOR).await,
+                    }
+                }
+            }
+        };
+        // Later the lease would be too short for a call.
+        let _ = tokio::time::timeout(Duration::from_secs(15), asking).await;
+        kept
     }
 
     /// Takes one entry up: from now on only its new token counts.

@@ -38,6 +38,14 @@ pub(crate) struct Note {
     pub(crate) now: Millis,
 }
 
+impl Note {
+    /// Whether its job is under way from now on: it prepares, or was taken up ready to call.
+    fn begins(&self) -> bool {
+        let taken_up = self.held != self.entry.token;
+        self.effect == Effect::Prepare || taken_up && self.effect == Effect::Call
+    }
+}
+
 type Pending = (Note, oneshot::Sender<Result<Entry, Refused>>);
 
 #[derive(Clone)]
@@ -82,6 +90,8 @@ async fn write_all(db: Db, pending: Arc<Mutex<mpsc::Receiver<Pending>>>) {
             batch.push(pending);
         }
         drop(queue);
+        // Everybody locks entries in this order, so that nobody waits in a circle.
+        batch.sort_by(|(one, _), (other, _)| one.entry.name.cmp(&other.entry.name));
         let outcomes = write_batch(&db, &batch).await;
         for ((note, answer), outcome) in batch.into_iter().zip(outcomes) {
             // Whoever asked may have been stopped.
@@ -127,7 +137,9 @@ pub(crate) async fn write(tx: &mut Tx, notes: &[&Note]) -> Result<Vec<Stored>, S
         notes.iter().zip(&stored).filter(|(_, stored)| **stored).map(|(note, _)| *note).collect();
     let ended: Vec<_> =
         kept.iter().filter_map(|note| Some((&note.entry, note.ended.as_ref()?))).collect();
-    queue::insert_attempts(tx, &ended, now)?;
+    queue::insert_attempts(tx, &ended, now).await?;
+    let begins: Vec<_> = kept.iter().filter(|note| note.begins()).map(|note| &note.entry).collect();
+    queue::begin(tx, &begins, now).await?;
     let with = |wanted: &[Effect]| -> Vec<&Entry> {
         let kept = kept.iter().filter(|note| wanted.contains(&note.effect));
         kept.map(|note| &note.entry).collect()

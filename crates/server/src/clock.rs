@@ -2,12 +2,16 @@
 //! lease over while it lasts; they go by the clock of the database.
 
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use campanile_model::time::{Clock, Millis, SECOND};
 use campanile_store::{Db, StoreError};
+use tokio::sync::Notify;
 
 /// The machine's clock.
 pub(crate) struct SystemClock;
@@ -24,16 +28,30 @@ impl Clock for SystemClock {
 #[derive(Default)]
 pub(crate) struct StoreClock {
     behind: AtomicI64,
+    /// What time it was when the database was last asked, and when that was.
+    told: RwLock<Option<(Millis, Instant)>>,
+    doubts: Notify,
 }
 
 impl Clock for StoreClock {
     fn now(&self) -> Millis {
-        SystemClock.now() + self.behind()
+        let now = SystemClock.now() + self.behind();
+        let told = *self.told.read().unwrap_or_else(PoisonError::into_inner);
+        let Some((then, at)) = told else { return now };
+        let steady = then + Millis::try_from(at.elapsed().as_millis()).unwrap_or(0);
+        // Somebody set this machine's clock. Back is refused; on may be right, after a pause of
+        // the whole machine, but is worth a question.
+        if (now - steady).abs() > TOLERATED {
+            self.doubts.notify_one();
+        }
+        now.max(steady)
     }
 }
 
 /// Clocks drift by a few milliseconds in that time.
 const ASK_EVERY: Duration = Duration::from_secs(30);
+/// Not more often, whatever the doubts.
+const PAUSE: Duration = Duration::from_secs(1);
 /// The quickest answer says most precisely when it was given.
 const QUESTIONS: usize = 3;
 /// Operators should know of more.
@@ -47,17 +65,20 @@ impl StoreClock {
 
     /// Asks the database for the time. A store of our own has no clock but ours.
     pub(crate) async fn ask(&self, db: &Db) -> Result<(), StoreError> {
-        let mut best: Option<(Millis, Millis)> = None;
+        let mut best: Option<(Duration, Millis, Instant)> = None;
         for _ in 0..QUESTIONS {
             let mut conn = db.read().await?;
-            let asked = SystemClock.now();
+            let asked = Instant::now();
             let Some(told) = conn.server_time().await? else { return Ok(()) };
-            let took = SystemClock.now() - asked;
-            if best.is_none_or(|(quickest, _)| took < quickest) {
-                best = Some((took, told - asked - took / 2));
+            let took = asked.elapsed();
+            if best.is_none_or(|(quickest, ..)| took < quickest) {
+                best = Some((took, told, asked + took / 2));
             }
         }
-        if let Some((_, behind)) = best {
+        if let Some((_, told, at)) = best {
+            let since = Millis::try_from(at.elapsed().as_millis()).unwrap_or(0);
+            let behind = told + since - SystemClock.now();
+            *self.told.write().unwrap_or_else(PoisonError::into_inner) = Some((told, at));
             let before = self.behind.swap(behind, Ordering::Relaxed);
             if (behind - before).abs() > TOLERATED {
                 tracing::warn!(
@@ -72,7 +93,8 @@ impl StoreClock {
     /// Goes on asking until it is dropped.
     pub(crate) async fn follow(&self, db: &Db) {
         loop {
-            tokio::time::sleep(ASK_EVERY).await;
+            tokio::time::sleep(PAUSE).await;
+            let _ = tokio::time::timeout(ASK_EVERY, self.doubts.notified()).await;
             if let Err(error) = self.ask(db).await {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "the database did not tell the time; will ask again");

@@ -73,6 +73,10 @@ pub async fn version(db: &Db) -> Result<i64> {
 
 /// All steps in one transaction: a crash half-way leaves the store as it was.
 async fn upgrade(tx: &mut Tx, steps: &[Step], now: Millis) -> Result<()> {
+    if tx.dialect() == Dialect::Postgres {
+        // A large store takes longer than any request may.
+        tx.script("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'").await?;
+    }
     tx.take_turns_on("migration").await?;
     let table = "CREATE TABLE IF NOT EXISTS schema_versions (
         number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)";

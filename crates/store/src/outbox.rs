@@ -19,7 +19,7 @@ pub struct Event<'e> {
     pub payload: String,
 }
 
-pub fn put(tx: &mut Tx, events: &[Event<'_>], now: Millis) -> Result<()> {
+pub async fn put(tx: &mut Tx, events: &[Event<'_>], now: Millis) -> Result<()> {
     const SQL: &str = "
         INSERT INTO outbox (id, brand_id, event, resource_id, payload, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
@@ -32,5 +32,5 @@ pub fn put(tx: &mut Tx, events: &[Event<'_>], now: Millis) -> Result<()> {
             params![id, *brand, *kind, *resource_id, payload, now].to_vec()
         })
         .collect();
-    tx.push_each(SQL, &sets)
+    tx.push_each(SQL, &sets).await
 }

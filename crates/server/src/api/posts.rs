@@ -293,6 +293,7 @@ pub(crate) async fn update(
             let replans = rewrites(&changes);
             if replans {
                 publishing::expect_idle(&mut tx, tenant, &before).await?;
+                expect_unseen(&mut tx, tenant, &before, &changes).await?;
             }
             let (mut after, faults) = apply(&caller, before.clone(), changes)?;
             let accounts = check(&caller, &mut tx, &mut after, wish, faults).await?;
@@ -349,13 +350,6 @@ fn rewrites(changes: &PostChanges) -> bool {
 fn apply(caller: &Caller, mut post: Post, changes: PostChanges) -> Result<(Post, Faults), Problem> {
     let mut faults = Faults::new(caller.now());
     refuse_two_times(changes.schedule, changes.scheduled_at.is_some(), &mut faults);
-    let publishes_again = changes.action.is_some() && !changes_content(&changes);
-    if rewrites(&changes) && !publishes_again && is_out(post.status) {
-        return Err(Problem::new(
-            Code::PostBusy,
-            "Only its tags and folder can be changed now; create a new post for new content.",
-        ));
-    }
     if let Some(content) = changes.content {
         post.draft.content = content.map(|content| content.0).unwrap_or_default();
     }
@@ -387,6 +381,23 @@ fn changes_content(changes: &PostChanges) -> bool {
         || changes.media_url.is_some()
         || changes.media.is_some()
         || changes.videohost.is_some()
+}
+
+/// Refuses to change what the world may have seen: what is out somewhere would say something
+/// else elsewhere, and a new time would send it once more.
+async fn expect_unseen(
+    tx: &mut Tx,
+    tenant: &Tenant,
+    post: &Post,
+    changes: &PostChanges,
+) -> Result<(), Problem> {
+    let publishes_again = changes.action.is_some() && !changes_content(changes);
+    if publishes_again || !is_out(post.status) && !jobs::is_partly_out(tx, tenant, &post.id).await?
+    {
+        return Ok(());
+    }
+    let detail = "Only its tags and folder can be changed now; create a new post for new content.";
+    Err(Problem::new(Code::PostBusy, detail))
 }
 
 /// Whether the world may have seen the post already.

@@ -172,6 +172,32 @@ both! {
         assert_eq!(timeline(&lab, "good").len(), 1);
     }
 
+    fn what_is_out_on_one_account_is_neither_rewritten_nor_planned_anew(lab: Lab) {
+        let (good, lost) = (sandbox(&lab, "good"), sandbox(&lab, "lost"));
+        let post = new_post(&lab, json!({
+            "content": "to both",
+            "targets": [
+                { "connection_id": good },
+                { "connection_id": lost, "options": { "outcome": "unknown" } },
+            ],
+        }));
+        publish_now(&lab, &post);
+        assert_eq!(text(&outcome(&lab, &post)["state"]), "needs_attention");
+
+        for change in [
+            json!({ "scheduled_at": from_now(&lab, 2 * SECOND) }),
+            json!({ "content": "other words" }),
+        ] {
+            let request = lab.patch(&post_path(&post)).key(&lab.key).json(change);
+            request.send().expect_problem(409, "post_busy");
+        }
+
+        // Only the account that may not have it is tried again, when somebody says so.
+        publish_now(&lab, &post);
+        outcome(&lab, &post);
+        assert_eq!(timeline(&lab, "good").len(), 1);
+    }
+
     fn what_is_out_everywhere_is_not_published_again(lab: Lab) {
         let account = sandbox(&lab, "news");
         let post = new_post(&lab, to(&account, "once", "success"));

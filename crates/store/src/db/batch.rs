@@ -11,29 +11,25 @@ use tokio_postgres::{
 
 use super::{Result, Value, postgres::judge};
 
-pub(super) struct Batch<'v> {
-    pub(super) statement: Statement,
-    /// All first parameters, all second ones, and so on.
-    columns: Vec<Vec<Value<'v>>>,
+/// The statement over arrays, prepared.
+pub(super) async fn prepare(client: &Object, sql: &str) -> Result<Statement> {
+    let single = client.prepare_cached(sql).await.map_err(judge)?;
+    client.prepare_cached(&for_all(sql, single.params())).await.map_err(judge)
 }
 
-impl<'v> Batch<'v> {
-    pub(super) async fn prepare(
-        client: &Object,
-        sql: &str,
-        sets: &[Vec<Value<'v>>],
-    ) -> Result<Self> {
-        let single = client.prepare_cached(sql).await.map_err(judge)?;
-        let kinds = single.params();
-        let statement = client.prepare_cached(&for_all(sql, kinds)).await.map_err(judge)?;
+/// All first parameters, all second ones, and so on.
+pub(super) struct Columns<'v>(Vec<Vec<Value<'v>>>);
+
+impl<'v> Columns<'v> {
+    pub(super) fn new(statement: &Statement, sets: &[Vec<Value<'v>>]) -> Self {
         let column = |index: usize| {
             sets.iter().map(|set| set.get(index).copied().unwrap_or(Value::Null)).collect()
         };
-        Ok(Self { statement, columns: (0..kinds.len()).map(column).collect() })
+        Self((0..statement.params().len()).map(column).collect())
     }
 
     pub(super) fn bind(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect()
+        self.0.iter().map(|column| column as &(dyn ToSql + Sync)).collect()
     }
 }
 

@@ -353,18 +353,17 @@ impl Tx {
     }
 
     /// [`Tx::execute_each`] where nobody needs to know what was changed.
-    pub fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) -> Result<()> {
+    pub async fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) -> Result<()> {
         if sets.is_empty() {
             return Ok(());
         }
         let state = self.state();
         state.changes += sets.len() as u64;
         match &mut state.conn {
-            Conn::PostgresTx(tx) => tx.push_each(sql, sets),
-            Conn::SqliteTx(turn) => drop(sqlite::execute_each(turn.connection()?, sql, sets)?),
-            Conn::Sqlite(_) | Conn::Postgres(_) => return Err(needs_transaction()),
+            Conn::PostgresTx(tx) => tx.push_each(sql, sets).await,
+            Conn::SqliteTx(turn) => sqlite::execute_each(turn.connection()?, sql, sets).map(|_| ()),
+            Conn::Sqlite(_) | Conn::Postgres(_) => Err(needs_transaction()),
         }
-        Ok(())
     }
 
     /// Changes rows whose count nobody needs. PostgreSQL gets them together with the next
@@ -457,6 +456,16 @@ impl End {
     /// Returns once what was written is durable.
     pub async fn commit(self) -> Result<()> {
         let state = self.slot().take().ok_or_else(kept)?;
+        if !state.identity_changed {
+            return self.end(state).await;
+        }
+        // A request that is dropped while it waits for the disk is committed all the same, so
+        // what follows must not depend on its patience.
+        let ending = tokio::spawn(async move { self.end(state).await });
+        ending.await.map_err(|error| StoreError::Unavailable(boxed(error)))?
+    }
+
+    async fn end(self, state: State) -> Result<()> {
         match state.conn {
             Conn::SqliteTx(turn) => turn.commit().await?,
             Conn::PostgresTx(mut tx) => {

@@ -2,9 +2,14 @@
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use futures_util::future;
-use tokio_postgres::{NoTls, error::SqlState, types::ToSql};
+use tokio_postgres::{NoTls, Statement, error::SqlState, types::ToSql};
 
-use super::{DEADLINE, Result, Row, StoreError, Value, batch::Batch, boxed, value::OwnedValue};
+use super::{
+    DEADLINE, Result, Row, StoreError, Value,
+    batch::{self, Columns},
+    boxed,
+    value::OwnedValue,
+};
 
 const OLDEST_SERVER: i64 = 150_000;
 const CONNECTIONS: usize = 32;
@@ -69,7 +74,7 @@ impl Postgres {
 /// A statement that waits for company.
 enum Deferred {
     Once(&'static str, Vec<OwnedValue>),
-    Each(&'static str, Vec<Vec<OwnedValue>>),
+    Each(Statement, Vec<Vec<OwnedValue>>),
 }
 
 /// A transaction that opens with its first statement.
@@ -116,9 +121,10 @@ impl Transaction {
         sets: &[Vec<Value<'_>>],
     ) -> Result<Vec<u64>> {
         let (client, opening, deferred) = self.unsent()?;
-        let batch = Batch::prepare(client, sql, sets).await?;
-        let bound = batch.bind();
-        let query = client.query(&batch.statement, &bound);
+        let statement = batch::prepare(client, sql).await?;
+        let columns = Columns::new(&statement, sets);
+        let bound = columns.bind();
+        let query = client.query(&statement, &bound);
         let (opened, sent, rows) =
             future::join3(open(client, opening), send(client, &deferred), query).await;
         opened?;
@@ -134,9 +140,16 @@ impl Transaction {
         Ok(changed)
     }
 
-    pub(super) fn push_each(&mut self, sql: &'static str, sets: &[Vec<Value<'_>>]) {
+    pub(super) async fn push_each(
+        &mut self,
+        sql: &'static str,
+        sets: &[Vec<Value<'_>>],
+    ) -> Result<()> {
+        // Prepared now: whoever has to prepare first would be overtaken by the commit.
+        let statement = batch::prepare(self.client()?, sql).await?;
         let owned = sets.iter().map(|set| set.iter().map(OwnedValue::from).collect());
-        self.deferred.push(Deferred::Each(sql, owned.collect()));
+        self.deferred.push(Deferred::Each(statement, owned.collect()));
+        Ok(())
     }
 
     pub(super) async fn push(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<()> {
@@ -227,11 +240,11 @@ async fn send(client: &Lent, deferred: &[Deferred]) -> Result<()> {
             let values: Vec<_> = owned.iter().map(OwnedValue::borrow).collect();
             client.execute(&statement, &bind(&values)).await.map_err(judge)
         }
-        Deferred::Each(sql, owned) => {
+        Deferred::Each(statement, owned) => {
             let sets: Vec<Vec<_>> =
                 owned.iter().map(|set| set.iter().map(OwnedValue::borrow).collect()).collect();
-            let batch = Batch::prepare(client, sql, &sets).await?;
-            client.execute(&batch.statement, &batch.bind()).await.map_err(judge)
+            let columns = Columns::new(statement, &sets);
+            client.execute(statement, &columns.bind()).await.map_err(judge)
         }
     });
     for outcome in future::join_all(each).await {

@@ -212,7 +212,8 @@ impl Seat {
                 .and_then(|()| run(&self.connection, "RELEASE turn"));
         }
         let undone = run(&self.connection, "ROLLBACK");
-        self.settle(Ok(()));
+        let fate = undone.as_ref().map_err(|error| format!("{error:?}"));
+        self.settle(fate.copied());
         undone
     }
 

@@ -347,6 +347,15 @@ pub async fn published_accounts(
     conn.all(SQL, params![tenant.brand(), post], |row| row.id(0)).await
 }
 
+/// Whether anything of the post is out on any account, whatever became of the rest.
+pub async fn is_partly_out(conn: &mut Conn, tenant: &Tenant, post: &PostId) -> Result<bool> {
+    const SQL: &str = "
+        SELECT count(*) FROM publish_jobs j
+          JOIN publish_targets t ON t.brand_id = j.brand_id AND t.job_id = j.id
+         WHERE j.brand_id = $1 AND j.post_id = $2 AND t.receipts <> '[]'";
+    Ok(conn.count(SQL, params![tenant.brand(), post]).await? > 0)
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub tag: Option<String>,

@@ -18,7 +18,7 @@ use campanile_model::{
 use crate::db::{Result, Row, StoreError, boxed};
 
 /// Which entry: the primary key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
     pub brand: BrandId,
     pub job: JobId,

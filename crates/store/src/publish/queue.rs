@@ -192,7 +192,7 @@ pub async fn extend(tx: &mut Tx, entry: &Entry, until: Millis) -> Result<bool> {
 }
 
 /// Notes that jobs have begun.
-pub fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
+pub async fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
     const SQL: &str = "
         UPDATE publish_jobs SET state = 'running', started_at = $3, updated_at = $3, late = $4
          WHERE brand_id = $1 AND id = $2 AND state = 'queued'";
@@ -203,7 +203,7 @@ pub fn begin(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> {
         .into_iter()
         .map(|((brand, job), late)| params![brand, job, now, i64::from(late)].to_vec())
         .collect();
-    tx.push_each(SQL, &sets)
+    tx.push_each(SQL, &sets).await
 }
 
 fn job_of(entry: &Entry) -> (&BrandId, &JobId) {
@@ -211,7 +211,11 @@ fn job_of(entry: &Entry) -> (&BrandId, &JobId) {
 }
 
 /// Writes down how attempts ended.
-pub fn insert_attempts(tx: &mut Tx, attempts: &[(&Entry, &Ended)], now: Millis) -> Result<()> {
+pub async fn insert_attempts(
+    tx: &mut Tx,
+    attempts: &[(&Entry, &Ended)],
+    now: Millis,
+) -> Result<()> {
     const SQL: &str = "
         INSERT INTO publish_attempts (brand_id, id, job_id, number, part, attempt, state, class,
                                       code, message, repeat_is_safe, retry_at, finished_at)
@@ -222,7 +226,7 @@ pub fn insert_attempts(tx: &mut Tx, attempts: &[(&Entry, &Ended)], now: Millis) 
         .zip(&ids)
         .map(|((entry, ended), id)| attempt_values(id, entry, ended, now))
         .collect();
-    tx.push_each(SQL, &sets)
+    tx.push_each(SQL, &sets).await
 }
 
 /// The parameters of [`insert_attempts`], in the order of its statement.
@@ -279,9 +283,9 @@ pub async fn finish(tx: &mut Tx, entries: &[&Entry], now: Millis) -> Result<()> 
         .iter()
         .map(|((brand, job), (_, state))| params![*brand, *job, state.as_str(), now].to_vec())
         .collect();
-    tx.push_each(SQL, &sets)?;
+    tx.push_each(SQL, &sets).await?;
     let events: Vec<_> = ended.values().map(|(entry, state)| event(entry, *state, now)).collect();
-    outbox::put(tx, &events, now)?;
+    outbox::put(tx, &events, now).await?;
     let moves: Vec<_> = ended.values().map(|(entry, state)| (*entry, shown_as(*state))).collect();
     move_posts(tx, &moves, now).await
 }
