@@ -1,10 +1,15 @@
 //! Several processes on one PostgreSQL: one serves, another publishes, or somebody wakes it.
 
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
 use campanile_model::time::SECOND;
 use serde_json::{Value, json};
 
 use crate::{
-    lab::{Engine, Lab, Reply, wait_until},
+    lab::{Engine, Lab, Reply, free_port, wait_until},
     publishing::{job_of, outcome, publish_now, sandbox, timeline},
     steps::{from_now, new_post, text},
 };
@@ -98,6 +103,50 @@ fn a_runner_whose_clock_is_wrong_goes_by_that_of_the_database() {
         let (started, latest) = (text(&job["started_at"]), from_now(&lab, 0));
         assert!(started >= at.as_str() && started <= latest.as_str(), "{wrong}: {job}");
     }
+}
+
+/// A figure of the metrics, which have a port of their own.
+fn figure(address: &str, name: &str) -> f64 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let line = answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {answer}")).trim().parse().unwrap()
+}
+
+#[test]
+fn health_knows_what_waits_and_what_is_undecided() {
+    const DUE: &str = "campanile_publish_oldest_due_seconds";
+    const UNDECIDED: &str = "campanile_publish_oldest_undecided_seconds";
+    let address = format!("127.0.0.1:{}", free_port());
+    let settings = [QUIET, ("CAMPANILE_METRICS_LISTEN", address.as_str())];
+    let lab = Lab::start_with(Engine::Postgres, &settings);
+    assert_eq!((figure(&address, DUE), figure(&address, UNDECIDED)), (0.0, 0.0));
+    let (waiting, open) = (post(&lab, "waiting"), post(&lab, "open"));
+    publish_now(&lab, &waiting);
+    publish_now(&lab, &open);
+    let change = |post: &Value, what: &str| {
+        let id = text(&post["id"]).to_owned();
+        lab.tamper(&format!("UPDATE publish_targets SET {what} WHERE post_id = '{id}'"));
+    };
+    change(&waiting, "next_at = next_at - 90000, wake_at = wake_at - 90000");
+    change(&open, "stage = 'reading', intent_at = due_at - 200000");
+
+    let (due, undecided) = (figure(&address, DUE), figure(&address, UNDECIDED));
+
+    assert!(
+        (90.0..190.0).contains(&due) && (200.0..300.0).contains(&undecided),
+        "{due} {undecided}"
+    );
+    let output = lab.try_cli(&["doctor"], &[]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("so that posts go out"), "{said}");
+
+    let _runner = lab.beside(&["runner"]);
+    wait_until("both are settled", || {
+        (figure(&address, DUE), figure(&address, UNDECIDED)) == (0.0, 0.0)
+    });
 }
 
 fn wake(lab: &Lab, secret: &str) -> Reply {
