@@ -19,13 +19,19 @@ fn jobs(lab: &Lab, post: &Value) -> Vec<Value> {
     list(&lab.get(&path).key(&lab.key).send().expect(200).json["publish_jobs"]).clone()
 }
 
+/// A post of its own for each round, and its words.
+fn draft(lab: &Lab, connection: &str, round: usize) -> (String, Value) {
+    let words = format!("round {round}");
+    let targets = json!([{ "connection_id": connection }]);
+    let post = new_post(lab, json!({ "content": words, "targets": targets }));
+    (words, post)
+}
+
 both! {
     fn however_many_publish_a_post_it_goes_out_once(lab: Lab) {
         let connection = sandbox(&lab, "news");
         for round in 0..ROUNDS {
-            let words = format!("round {round}");
-            let targets = json!([{ "connection_id": connection }]);
-            let post = new_post(&lab, json!({ "content": words, "targets": targets }));
+            let (words, post) = draft(&lab, &connection, round);
             let path = format!("{}/publish-now", post_path(&post));
             // Nobody stops before it is out, so that some ask while it is being finished.
             let persist = |_| -> Vec<Reply> {
@@ -59,9 +65,7 @@ both! {
     fn a_repeated_publish_with_one_key_is_one_publish(lab: Lab) {
         let connection = sandbox(&lab, "news");
         for round in 0..ROUNDS {
-            let words = format!("round {round}");
-            let targets = json!([{ "connection_id": connection }]);
-            let post = new_post(&lab, json!({ "content": words, "targets": targets }));
+            let (words, post) = draft(&lab, &connection, round);
             let path = format!("{}/publish-now", post_path(&post));
             let ask = || {
                 let request = lab.post(&path).key(&lab.key);
@@ -87,9 +91,7 @@ both! {
     fn publishing_now_and_at_a_time_at_once_is_one_publish(lab: Lab) {
         let connection = sandbox(&lab, "news");
         for round in 0..ROUNDS {
-            let words = format!("round {round}");
-            let targets = json!([{ "connection_id": connection }]);
-            let post = new_post(&lab, json!({ "content": words, "targets": targets }));
+            let (words, post) = draft(&lab, &connection, round);
             let path = post_path(&post);
             let soon = crate::steps::from_now(&lab, 300);
             let replies = in_parallel(9, |number| match number % 3 {
