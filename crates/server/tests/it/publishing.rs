@@ -1,6 +1,6 @@
 //! From a post to the world: jobs, their outcomes, and changing one's mind.
 
-use campanile_model::time::SECOND;
+use campanile_model::time::{self, SECOND};
 use serde_json::{Value, json};
 
 use crate::{
@@ -496,6 +496,27 @@ both! {
         assert_eq!(text(&job["state"]), "succeeded", "{job}");
         assert_eq!(timeline(&lab, "news"), ["exactly once"]);
         assert_eq!(text(&job["attempts"][1]["code"]), "interrupted", "{job}");
+    }
+
+    fn after_an_outage_posts_of_one_account_keep_their_distance(lab: Lab) {
+        let account = sandbox(&lab, "news");
+        let mut draft = to(&account, "late", "success");
+        draft["scheduled_at"] = json!(from_now(&lab, 3600 * SECOND));
+        let posts: Vec<_> = (0..3).map(|_| new_post(&lab, draft.clone())).collect();
+        lab.stop();
+        let back = 2 * 3600 * SECOND;
+        lab.tamper(&format!(
+            "UPDATE publish_targets SET due_at = due_at - {back}, next_at = next_at - {back},
+                    wake_at = wake_at - {back}"
+        ));
+        lab.begin();
+
+        let started = posts.iter().map(|post| time::parse(text(&outcome(&lab, post)["started_at"])));
+        let mut started: Vec<_> = started.map(Option::unwrap).collect();
+        started.sort_unstable();
+        let gaps: Vec<_> = started.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap >= 2 * SECOND), "{gaps:?}");
+        assert_eq!(timeline(&lab, "news").len(), 3);
     }
 
     fn a_post_whose_time_is_long_past_waits_for_a_person(lab: Lab) {
